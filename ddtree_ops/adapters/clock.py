@@ -1,0 +1,13 @@
+"""The real clock."""
+
+from __future__ import annotations
+
+import time
+
+
+class SystemClock:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> float:
+        return time.time()

@@ -1,0 +1,111 @@
+"""Ansible through ansible-runner: one playbook, one host, live task results.
+
+Traps (ansible-runner 2.4.3): an event handler that returns None loses the events; `extravars` are written in clear into
+the private directory (so ours is private, temporary, and never gets a secret); the status is a bare string.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ddtree_ops import assets
+from ddtree_ops.adapters.task_events import TaskEvents
+from ddtree_ops.errors import DdtreeOpsError, PlaybookFailed, Unreachable
+from ddtree_ops.ports import PlaybookResult, TaskResult, TaskState
+
+# How often ansible-runner looks at its cancel callback, seconds.
+CANCEL_POLL = 1
+
+
+class AnsiblePlaybooks:
+    """Runs the project's playbooks with the project's ansible.cfg against one inventory."""
+
+    def __init__(self, inventory: Path) -> None:
+        self._inventory = inventory.resolve()
+
+    def run(
+        self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
+    ) -> PlaybookResult:
+        import ansible_runner
+
+        path = assets.playbook(playbook)
+        events = TaskEvents(on_task)
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="ddtree-ops-") as private, _interruptible() as interrupted:
+            runner = ansible_runner.run(
+                private_data_dir=private,
+                playbook=str(path),
+                inventory=str(self._inventory),
+                limit=host,
+                extravars=dict(variables),
+                envvars=_environment(),
+                event_handler=events.handle,
+                cancel_callback=interrupted.is_set,
+                settings={"pexpect_timeout": CANCEL_POLL},
+                quiet=True,
+            )
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+            output = _tail(runner)
+        result = PlaybookResult(playbook, events.finished, time.monotonic() - start)
+        if runner.rc != 0:
+            raise _failure(playbook, host, result, output)
+        return result
+
+
+def _environment() -> dict[str, str]:
+    scripts = str(Path(sys.executable).parent)
+    return {
+        "ANSIBLE_CONFIG": str(assets.root() / "deploy" / "ansible.cfg"),
+        "PATH": os.pathsep.join((scripts, os.environ.get("PATH", os.defpath))),
+    }
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Ctrl-C must end the playbook first: an exception in the middle would leave ansible-playbook running alone."""
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _tail(runner: Any) -> tuple[str, ...]:
+    try:
+        with runner.stdout as stream:
+            return tuple(line.rstrip() for line in stream.readlines()[-15:])
+    except (OSError, _runner_exception()):
+        return ()
+
+
+def _runner_exception() -> type[Exception]:
+    """The exception with which ansible-runner says that there is no output file."""
+    from ansible_runner.exceptions import AnsibleRunnerException
+
+    return AnsibleRunnerException  # type: ignore[no-any-return]
+
+
+def _failure(playbook: str, host: str, result: PlaybookResult, output: tuple[str, ...]) -> DdtreeOpsError:
+    failed = [task for task in result.tasks if task.state in (TaskState.FAILED, TaskState.UNREACHABLE)]
+    if not failed:
+        return PlaybookFailed(f"{host}: playbook {playbook} did not run", evidence=output)
+    task = failed[-1]
+    first, _, rest = task.message.partition("\n")
+    if task.state is TaskState.UNREACHABLE:
+        return Unreachable(f"{host}: Ansible can't reach the host: {first}")
+    where = f"{task.role} : {task.task}" if task.role else task.task
+    return PlaybookFailed(f"{host}: {where}: {first}", evidence=tuple(rest.splitlines()[-20:]))

@@ -1,0 +1,162 @@
+"""One SSH connection to one host: commands, streams and HTTP to the host's loopback all share it.
+
+Host keys are checked strictly: an unknown or changed key ends the connection (fabric's own default would accept it).
+"""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ddtree_ops.adapters.ssh_connect import connect
+from ddtree_ops.errors import HostCommandFailed, Unreachable
+from ddtree_ops.ports import Command, Completed, Stream
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ddtree_ops.fleet.inventory import Host
+
+CHUNK = 65536
+
+
+class SshShell:
+    """A lazily opened connection to one host of the inventory; safe to use from several threads."""
+
+    def __init__(self, host: Host, connect_timeout: float = 10.0) -> None:
+        self._host = host
+        self._connect_timeout = connect_timeout
+        self._lock = threading.Lock()
+        self._connection: Any = None
+
+    @property
+    def host(self) -> str:
+        return self._host.name
+
+    def __enter__(self) -> SshShell:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def transport(self) -> Any:
+        """The live paramiko Transport; connects at first use, and again after a lost connection."""
+        with self._lock:
+            if self._connection is None or not self._connection.transport.is_active():
+                self._connection = connect(self._host, self._connect_timeout)
+            return self._connection.transport
+
+    def run(self, command: Command) -> Completed:
+        start = time.monotonic()
+        deadline = start + command.timeout
+        channel = self._open(self._privileged(command.argv))
+        try:
+            stdout = _drain(channel, channel.recv, deadline)
+            stderr = _drain(channel, channel.recv_stderr, deadline)
+            status = _exit_status(channel, deadline)
+        except TimeoutError as error:
+            raise HostCommandFailed(
+                f"{self.host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}",
+                hint="the host may be overloaded or frozen",
+            ) from error
+        finally:
+            channel.close()
+        if status == -1:  # paramiko's value when the channel closed without an exit status
+            raise Unreachable(f"{self.host}: the connection was lost", hint="is the host still up?")
+        done = Completed(command, status, _text(stdout), _text(stderr), time.monotonic() - start)
+        if status not in command.ok:
+            raise _failed(self.host, done)
+        return done
+
+    @contextmanager
+    def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
+        channel = self._open(self._privileged(argv))
+        stream = _ChannelStream(self.host, channel)
+        try:
+            yield stream
+        finally:
+            stream.close()
+
+    def _privileged(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        return ("sudo", "-n", "--", *argv) if self._host.connection.become else argv
+
+    def _open(self, argv: tuple[str, ...]) -> Any:
+        import paramiko
+
+        try:
+            channel = self.transport().open_session(timeout=self._connect_timeout)
+            channel.settimeout(self._connect_timeout)
+            channel.exec_command(shlex.join(argv))
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            raise Unreachable(f"{self.host}: the connection was lost: {error}", hint="is the host still up?") from error
+        return channel
+
+
+class _ChannelStream:
+    """Output of a running command; close() ends it from any thread."""
+
+    def __init__(self, host: str, channel: Any) -> None:
+        self._host = host
+        self._channel = channel
+        self._closed = threading.Event()
+
+    def chunks(self) -> Iterator[bytes]:
+        self._channel.settimeout(None)
+        while not self._closed.is_set():
+            try:
+                data = self._channel.recv(CHUNK)
+            except (OSError, EOFError) as error:
+                if self._closed.is_set():
+                    return
+                raise Unreachable(f"{self._host}: the connection was lost: {error}") from error
+            if not data:
+                if not self._closed.is_set() and not self._channel.exit_status_ready():
+                    raise Unreachable(f"{self._host}: the connection was lost", hint="is the host still up?")
+                return
+            yield data
+
+    def close(self) -> None:
+        self._closed.set()
+        self._channel.close()
+
+
+def _drain(channel: Any, receive: Any, deadline: float) -> bytes:
+    parts = []
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        channel.settimeout(left)
+        data = receive(CHUNK)
+        if not data:
+            return b"".join(parts)
+        parts.append(data)
+
+
+def _exit_status(channel: Any, deadline: float) -> int:
+    if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
+        raise TimeoutError
+    return int(channel.recv_exit_status())
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _failed(host: str, done: Completed) -> HostCommandFailed:
+    output = (done.stderr or done.stdout).strip().splitlines()
+    return HostCommandFailed(
+        f"{host}: `{shlex.join(done.command.argv)}` ended with exit code {done.exit_code}"
+        + (f": {output[-1]}" if output else ""),
+        evidence=tuple(output[-20:]),
+    )

@@ -1,0 +1,63 @@
+"""ansible-runner's event dictionaries into TaskResults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ddtree_ops.ports import TaskResult, TaskState
+
+# Event names of Ansible's callback interface, as ansible-runner passes them on.
+_ENDS = {
+    "runner_on_ok": TaskState.OK,
+    "runner_on_failed": TaskState.FAILED,
+    "runner_on_skipped": TaskState.SKIPPED,
+    "runner_on_unreachable": TaskState.UNREACHABLE,
+}
+# Where modules put what went wrong, best first.
+_MESSAGES = ("msg", "stderr", "module_stderr", "stdout", "exception", "reason")
+
+
+class TaskEvents:
+    """Collects finished tasks and hands every start and end to `on_task`."""
+
+    def __init__(self, on_task: Callable[[TaskResult], None]) -> None:
+        self._on_task = on_task
+        self._finished: list[TaskResult] = []
+
+    @property
+    def finished(self) -> tuple[TaskResult, ...]:
+        return tuple(self._finished)
+
+    def handle(self, event: dict[str, Any]) -> bool:
+        """ansible-runner's event handler. True keeps the event."""
+        data = event.get("event_data") or {}
+        name = event.get("event")
+        if name == "runner_on_start":
+            self._on_task(_result(data, TaskState.STARTED))
+        elif name in _ENDS and not data.get("ignore_errors"):
+            result = _result(data, _ENDS[name])
+            self._finished.append(result)
+            self._on_task(result)
+        return True
+
+
+def _result(data: dict[str, Any], state: TaskState) -> TaskResult:
+    res = data.get("res") or {}
+    if state is TaskState.OK and res.get("changed"):
+        state = TaskState.CHANGED
+    bad = state in (TaskState.FAILED, TaskState.UNREACHABLE)
+    return TaskResult(
+        host=str(data.get("host", "")),
+        role=data.get("role"),
+        task=str(data.get("task", "")),
+        state=state,
+        message=_message(res) if bad else "",
+        seconds=float(data.get("duration") or 0.0),
+    )
+
+
+def _message(res: dict[str, Any]) -> str:
+    parts = [str(res[key]).strip() for key in _MESSAGES if res.get(key)]
+    failed_items = [_message(item) for item in res.get("results", ()) if item.get("failed")]
+    return "\n".join(dict.fromkeys(parts + failed_items)) or "failed without a message"

@@ -1,0 +1,99 @@
+"""The command line: one file per command, loaded only when it is called, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from ddtree_ops import __version__
+
+# Name and one line of help. The file is cli/<name>.py and holds a click command called `command`.
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("init", "Write a commented starter inventory for a host."),
+    ("plan", "Show what a deploy would do, and what speaks against it."),
+    ("deploy", "Bring hosts to what the inventory says; switch back if that fails."),
+    ("wait", "Follow a load until the server is ready, died, stalled or timed out."),
+    ("smoke", "Ask the server the smoke questions and judge its answers."),
+    ("status", "Show what serves on each host."),
+    ("logs", "Print or follow the server's journal."),
+    ("triage", "Say why a server failed: from a host's journal, a file or stdin."),
+    ("releases", "List the releases on each host."),
+    ("rollback", "Switch back to an earlier release."),
+    ("start", "Start the server and wait until it is ready."),
+    ("stop", "Drain and stop the server."),
+    ("restart", "Restart the server and wait until it is ready."),
+    ("doctor", "Check this machine and the way to each host."),
+)
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called; the list above serves --help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, _ in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in dict(COMMANDS):
+            return None
+        module = importlib.import_module(f"ddtree_ops.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(COMMANDS)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in dict(COMMANDS) and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], dict(COMMANDS), n=1)
+            ctx.fail(f"no such command: {args[0]}" + (f"; did you mean {close[0]}?" if close else ""))
+        return super().resolve_command(ctx, args)
+
+
+EPILOG = """\b
+Examples:
+  ddtree-ops init --host ct200 --address 192.0.2.7 --hardware rtx-pro-6000-8x
+  ddtree-ops deploy --host ct200
+  ddtree-ops status --group all
+  ddtree-ops logs --host ct200 -f
+
+\b
+The inventory is --inventory, else $DDTREE_OPS_INVENTORY, else ./inventory.
+Exit codes: 0 fine, 1 failed, 2 usage or invalid inventory, 3 unreachable, 4 server died or
+failure found, 5 stalled or timed out, 6 changes pending, 7 refused, 8 deploy failed and the
+former release serves again, 9 locked, 10 inconclusive, 130 interrupted.
+"""
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ddtree-ops")
+def root() -> None:
+    """Deploy SGLang with DDTree speculative decoding to bare-metal GPU hosts, and explain every crash."""
+
+
+def main() -> None:
+    """Entry point of the `ddtree-ops` command."""
+    from ddtree_ops.errors import DdtreeOpsError
+
+    try:
+        code = root.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except DdtreeOpsError as error:
+        from ddtree_ops.cli.errors import show
+
+        show(error)
+        code = error.exit_code
+    sys.exit(code if isinstance(code, int) else 0)

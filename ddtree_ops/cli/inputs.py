@@ -1,0 +1,53 @@
+"""Read what a release is made of: lock, unit template, wheels."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddtree_ops import assets
+from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build, one_wheel, read_wheel
+
+if TYPE_CHECKING:
+    from ddtree_ops.fleet.inventory import Host
+    from ddtree_ops.fleet.spec import ServingSpec
+
+UNIT_TEMPLATE = Path("roles/service/templates/ddtree-server@.service.j2")
+PLUGIN = "sglang_ddtree-*.whl"
+
+
+def release_of(host: Host) -> Release:
+    """The release that a host's spec asks for. Raises InvalidInventory for a missing lock, wheel or secret."""
+    spec = host.serving
+    _check_secrets(host, spec)
+    lock = assets.lock(spec.runtime.lock)
+    if not lock.is_file():
+        known = sorted(path.stem for path in (assets.root() / "deploy" / "locks").glob("*.txt") if path.stem != "uv")
+        raise InvalidInventory(f"{host.name}: runtime.lock: no lock at {lock}", hint=f"known: {', '.join(known)}")
+    inputs = ReleaseInputs(
+        lock_name=lock.stem,
+        lock_text=lock.read_text(),
+        unit_template=(assets.root() / UNIT_TEMPLATE).read_text(),
+        wheels=_wheels(spec),
+    )
+    return build(spec, host.hardware, inputs)
+
+
+def _wheels(spec: ServingSpec) -> tuple[LocalWheel, ...]:
+    patterns = [str(assets.wheels() / PLUGIN), *(assets.expand(wheel) for wheel in spec.runtime.wheels)]
+    return tuple(read_wheel(one_wheel(pattern)) for pattern in patterns)
+
+
+def _check_secrets(host: Host, spec: ServingSpec) -> None:
+    for name, ref in spec.secrets.items():
+        if ref.env is not None and not os.environ.get(ref.env):
+            raise InvalidInventory(f"{host.name}: secrets.{name}: environment variable {ref.env} is not set")
+        if ref.file is not None and not Path(assets.expand(ref.file)).expanduser().is_file():
+            raise InvalidInventory(f"{host.name}: secrets.{name}: no file at {ref.file}")
+        if ref.vault is not None and ref.vault not in host.variables:
+            raise InvalidInventory(
+                f"{host.name}: secrets.{name}: the inventory has no variable {ref.vault} for this host",
+                hint=f"ansible-vault encrypt_string --name {ref.vault}",
+            )

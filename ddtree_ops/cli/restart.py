@@ -1,0 +1,34 @@
+"""ddtree-ops restart"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ddtree_ops.cli import options
+
+EPILOG = """\b
+Example:
+  ddtree-ops restart --host ct200
+"""
+
+
+@click.command(epilog=EPILOG)
+@options.one_host
+@options.inventory
+@options.output_format
+def command(host: str, inventory: Path, form: str) -> int:
+    """Restart the server and wait until it is ready.
+
+    Running requests are drained first, within the spec's `drain` time.
+    """
+    from ddtree_ops.cli import targets
+    from ddtree_ops.cli.view import make_view
+    from ddtree_ops.cli.wait import show_waited
+    from ddtree_ops.flows.switching import restart_and_wait
+
+    chosen = targets.fleet(inventory).host(host)
+    with targets.server(chosen) as server, make_view() as view:
+        waited = restart_and_wait(server, view)
+    return show_waited(host, waited, form)

@@ -1,0 +1,34 @@
+"""ddtree-ops start"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ddtree_ops.cli import options
+
+EPILOG = """\b
+Example:
+  ddtree-ops start --host ct200
+"""
+
+
+@click.command(epilog=EPILOG)
+@options.one_host
+@options.inventory
+@options.output_format
+def command(host: str, inventory: Path, form: str) -> int:
+    """Start the server and wait until it is ready.
+
+    A server that already serves is left as it is.
+    """
+    from ddtree_ops.cli import targets
+    from ddtree_ops.cli.view import make_view
+    from ddtree_ops.cli.wait import show_waited
+    from ddtree_ops.flows.switching import start_and_wait
+
+    chosen = targets.fleet(inventory).host(host)
+    with targets.server(chosen) as server, make_view() as view:
+        waited = start_and_wait(server, view)
+    return show_waited(host, waited, form)

@@ -1,0 +1,100 @@
+"""ddtree-ops status"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ddtree_ops.cli import options
+
+if TYPE_CHECKING:
+    from ddtree_ops.fleet.inventory import Host
+    from ddtree_ops.flows.status import HostStatus
+
+EPILOG = """\b
+Examples:
+  ddtree-ops status --host ct200
+  ddtree-ops status --group all --format json
+
+\b
+Exit codes: 0 every host serves, 1 one does not, 3 one can't be reached.
+"""
+
+
+@click.command(epilog=EPILOG)
+@options.hosts
+@options.inventory
+@options.output_format
+def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str) -> int:
+    """Show what serves on each host.
+
+    Release, unit state, phase and percent of a load, restarts, GPU memory, and how long former loads took.
+    """
+    from ddtree_ops.cli import targets
+    from ddtree_ops.cli.show import show_json
+
+    rows = [_one(host) for host in targets.choose(targets.fleet(inventory), hosts, group)]
+    if form == "json":
+        show_json({"schema": "ddtree-ops/status/v1", "hosts": rows})
+    else:
+        for row in rows:
+            _print(row)
+    return 3 if any("error" in row for row in rows) else 0 if all(row["serving"] for row in rows) else 1
+
+
+def _one(host: Host) -> dict[str, Any]:
+    from ddtree_ops.cli import targets
+    from ddtree_ops.errors import Unreachable
+    from ddtree_ops.flows.status import read_status
+
+    try:
+        with targets.server(host) as server:
+            return _document(read_status(server))
+    except Unreachable as error:
+        return {"host": host.name, "serving": False, "error": error.message, "hint": error.hint}
+
+
+def _document(status: HostStatus) -> dict[str, Any]:
+    state = status.state
+    return {
+        "host": status.host,
+        "serving": state.unit.serving,
+        "release": state.current,
+        "last_good": state.last_good,
+        "unit": dataclasses.asdict(state.unit),
+        "health": status.health,
+        "gpus": [dataclasses.asdict(gpu) for gpu in state.gpus],
+        "boots": [dataclasses.asdict(boot) for boot in status.boots],
+    }
+
+
+def _print(row: dict[str, Any]) -> None:
+    from ddtree_ops.triage.lines import clean
+
+    name = click.style(row["host"], bold=True)
+    if "error" in row:
+        click.echo(f"{name}  {click.style('unreachable', fg='red')}  {clean(row['error'])}")
+        return
+    unit = row["unit"]
+    word = click.style("serving", fg="green") if row["serving"] else click.style(unit["active"], fg="yellow")
+    click.echo(f"{name}  {word}  release {row['release'] or 'none'}" + _last_good(row))
+    told = clean(unit["status_text"]) or unit["sub"] or "-"
+    click.echo(f"  unit      {unit['active']} ({unit['sub'] or 'none'}), {told}, restarts {unit['restarts']}")
+    click.echo(f"  /health   {row['health'] or 'refused'}")
+    if row["gpus"]:
+        used = sum(gpu["memory_used"] for gpu in row["gpus"]) / 1024
+        total = sum(gpu["memory_total"] for gpu in row["gpus"]) / 1024
+        click.echo(f"  GPUs      {len(row['gpus'])} x {row['gpus'][0]['name']}, {used:.0f} of {total:.0f} GiB used")
+    if row["boots"]:
+        click.echo(f"  boots     {', '.join(_boot(boot) for boot in row['boots'][-5:])}")
+
+
+def _last_good(row: dict[str, Any]) -> str:
+    return "" if row["last_good"] in (None, row["release"]) else f" (last good {row['last_good']})"
+
+
+def _boot(boot: dict[str, Any]) -> str:
+    return f"{boot['outcome']} {boot['seconds']:.1f} s"

@@ -1,0 +1,52 @@
+"""From options to hosts: load the inventory, choose hosts, open connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddtree_ops.errors import InvalidInventory, UsageError
+
+if TYPE_CHECKING:
+    from ddtree_ops.fleet.inventory import Fleet, Host
+    from ddtree_ops.flows.wait import Server
+
+
+def fleet(inventory: Path) -> Fleet:
+    """The inventory's hosts. Raises InvalidInventory."""
+    from ddtree_ops.fleet.inventory import load_fleet
+
+    if not inventory.exists():
+        raise InvalidInventory(
+            f"no inventory at {inventory}",
+            hint="give --inventory DIR, set DDTREE_OPS_INVENTORY, or write one with `ddtree-ops init`",
+        )
+    return load_fleet(inventory)
+
+
+def choose(found: Fleet, hosts: tuple[str, ...], group: str | None) -> tuple[Host, ...]:
+    """The hosts that --host and --group name. Raises UsageError."""
+    if bool(hosts) == bool(group):
+        raise UsageError("give --host HOST (repeatable) or --group GROUP", hint="hosts here: " + _names(found))
+    if group:
+        return found.group(group)
+    return tuple(found.host(name) for name in dict.fromkeys(hosts))
+
+
+@contextmanager
+def server(host: Host) -> Iterator[Server]:
+    """The server of a host, over one SSH connection that is closed at the end."""
+    from ddtree_ops.adapters.clock import SystemClock
+    from ddtree_ops.adapters.http import TunnelledHttp
+    from ddtree_ops.adapters.ssh import SshShell
+    from ddtree_ops.flows.wait import Server
+
+    spec = host.serving
+    with SshShell(host) as shell:
+        yield Server(shell, TunnelledHttp(shell), SystemClock(), spec)
+
+
+def _names(found: Fleet) -> str:
+    return ", ".join(host.name for host in found.hosts) or "none"

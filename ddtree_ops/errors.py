@@ -1,0 +1,94 @@
+"""Every error that ddtree-ops expects, as one tree.
+
+    DdtreeOpsError            an expected failure: one line, with the fix; never a Python traceback
+    +-- UsageError            2    the command line asks for something that can't be
+    |   +-- InvalidInventory  2    inventory or serving spec: file, line, key, what was expected
+    +-- Unreachable           3    no SSH connection to the host
+    |   +-- HostKeyRejected   3    the host's key is unknown or has changed
+    |   +-- AuthRejected      3    the host refused our login
+    +-- HostCommandFailed     1    a command on a host ended with an exit code that it should not have
+    +-- PlaybookFailed        1    an Ansible task failed
+    +-- ServerDied            4    the server crashed while we waited for it or talked to it
+    +-- ServerStalled         5    nothing moved any more, or the time ran out
+    +-- SmokeFailed           1    the server answered, but not rightly
+    +-- Refused               7    a preflight finding or the staged runtime refuses this configuration
+    +-- Locked                9    another deploy holds the host
+
+The number is the exit code of the command (DESIGN's table, kept stable for scripts).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DdtreeOpsError(Exception):
+    """An expected failure. `message` is one line; `hint` is what to do about it; `evidence` are lines that show it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None, evidence: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.evidence = evidence
+
+
+class UsageError(DdtreeOpsError):
+    """The command line asks for something that can't be."""
+
+    exit_code = 2
+
+
+class InvalidInventory(UsageError):
+    """An inventory or serving spec that can't be used. `message` starts with `file:line: key: `."""
+
+
+class Unreachable(DdtreeOpsError):
+    """No SSH connection to the host."""
+
+    exit_code = 3
+
+
+class HostKeyRejected(Unreachable):
+    """The host's key is unknown, or another one than known_hosts has."""
+
+
+class AuthRejected(Unreachable):
+    """The host refused our login."""
+
+
+class HostCommandFailed(DdtreeOpsError):
+    """A command on a host ended with an exit code that it should not have."""
+
+
+class PlaybookFailed(DdtreeOpsError):
+    """An Ansible task failed; the evidence holds its own message."""
+
+
+class ServerDied(DdtreeOpsError):
+    """The server crashed while we waited for it or talked to it."""
+
+    exit_code = 4
+
+
+class ServerStalled(DdtreeOpsError):
+    """Nothing moved any more, or the time ran out."""
+
+    exit_code = 5
+
+
+class SmokeFailed(DdtreeOpsError):
+    """The server answered, but not rightly."""
+
+
+class Refused(DdtreeOpsError):
+    """A preflight finding, or the staged runtime itself, refuses this configuration."""
+
+    exit_code = 7
+
+
+class Locked(DdtreeOpsError):
+    """Another deploy holds the host."""
+
+    exit_code = 9

@@ -1,0 +1,184 @@
+"""Fleet and Host: an inventory as the rest of ddtree-ops sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddtree_ops.errors import UsageError
+from ddtree_ops.fleet.connection import Connection, read_connection
+from ddtree_ops.fleet.files import source_files
+from ddtree_ops.fleet.groups import ALL, Topology
+from ddtree_ops.fleet.hardware import PROFILES
+from ddtree_ops.fleet.merge import DEFAULTS, SERVING
+from ddtree_ops.fleet.mistakes import Mistake, Place, as_error, distinct, nearest, nearest_words
+from ddtree_ops.fleet.nodes import ScalarNode, VaultNode, kind, plain
+from ddtree_ops.fleet.profile import HardwareProfile
+from ddtree_ops.fleet.source import read_yaml
+from ddtree_ops.fleet.variables import HostVariables, VariableFiles, resolve
+
+if TYPE_CHECKING:
+    from ddtree_ops.fleet.spec import ServingSpec
+
+HARDWARE = "ddtree_hardware"
+_VARIABLES = (HARDWARE, SERVING, DEFAULTS)
+
+
+@dataclass(frozen=True)
+class Host:
+    """One machine. What needs work or may be wrong is read when it is asked for, so that a broken host hides no other.
+
+    `groups` are all its groups but `all`, the more specific ones last. `place` is where the inventory first names it.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    place: Place
+    _variables: HostVariables = field(repr=False, compare=False)
+
+    @cached_property
+    def connection(self) -> Connection:
+        """How to reach it. Raises InvalidInventory."""
+        mistakes: list[Mistake] = []
+        connection = read_connection(self.name, self._variables.entries, mistakes)
+        if mistakes:
+            raise as_error(mistakes)
+        return connection
+
+    @cached_property
+    def hardware(self) -> HardwareProfile:
+        """The profile that `ddtree_hardware` names. Raises InvalidInventory."""
+        profile, mistakes = self._read_hardware()
+        if profile is None:
+            raise as_error(mistakes)
+        return profile
+
+    @cached_property
+    def serving(self) -> ServingSpec:
+        """What it shall serve. Raises InvalidInventory with all mistakes of its spec and its hardware's refusals."""
+        spec, mistakes = self._read_serving()
+        if spec is None:
+            raise as_error(mistakes)
+        return spec
+
+    @cached_property
+    def variables(self) -> Mapping[str, object]:
+        """All its inventory variables as Ansible would see them before templating; encrypted ones are `Vault()`."""
+        return {name: plain(entry.value) for name, entry in self._variables.entries.items()}
+
+    @property
+    def serves(self) -> bool:
+        """Whether it has a serving spec at all; other hosts of an inventory may have other jobs."""
+        return SERVING in self._variables.entries or DEFAULTS in self._variables.entries
+
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """Everything that is wrong with this host's variables."""
+        found: list[Mistake] = list(self._misspelt())
+        read_connection(self.name, self._variables.entries, found)
+        if self.serves:
+            found += self._read_hardware()[1]
+            found += self._read_serving()[1]
+        return distinct(found)
+
+    def _read_hardware(self) -> tuple[HardwareProfile | None, tuple[Mistake, ...]]:
+        entry = self._variables.entries.get(HARDWARE)
+        known = ", ".join(PROFILES)
+        if entry is None:
+            return None, (Mistake(self.place, self.name, f"has no {HARDWARE}; expected one of {known}"),)
+        value = entry.value.value if isinstance(entry.value, ScalarNode) else None
+        if isinstance(value, str) and value in PROFILES:
+            return PROFILES[value], ()
+        got = f"'{value}'" if isinstance(value, str) else kind(entry.value)
+        text = f"expected one of {known}, got {got}{nearest(str(value), PROFILES)}"
+        return None, (Mistake(entry.place, HARDWARE, text),)
+
+    def _read_serving(self) -> tuple[ServingSpec | None, tuple[Mistake, ...]]:
+        if not self.serves:
+            return None, (Mistake(self.place, self.name, f"has no {SERVING}, so there is nothing to serve"),)
+        from ddtree_ops.fleet.checks import Surroundings  # noqa: PLC0415  pydantic costs 90 ms; most commands need no spec
+        from ddtree_ops.fleet.spec_load import load_spec  # noqa: PLC0415
+
+        variables = self._variables
+        around = Surroundings(self._read_hardware()[0], variables.entries, bool(variables.encrypted_files))
+        return load_spec(around)
+
+    def _misspelt(self) -> list[Mistake]:
+        """Only near misses of our own names: roles may have variables of their own that start with ddtree_."""
+        found = []
+        for name, entry in self._variables.entries.items():
+            close = nearest_words(name, _VARIABLES, count=1)
+            if name.startswith("ddtree") and name not in _VARIABLES and close and not isinstance(entry.value, VaultNode):
+                found.append(Mistake(entry.place, name, f"unknown variable; did you mean '{close[0]}'?"))
+        return found
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """All hosts of an inventory, in its order. `source` is the directory or file, as ansible-playbook's -i takes it."""
+
+    source: Path
+    hosts: tuple[Host, ...]
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def host(self, name: str) -> Host:
+        """The host of that name. Raises UsageError with the nearest names."""
+        for host in self.hosts:
+            if host.name == name:
+                return host
+        names = [host.name for host in self.hosts]
+        raise UsageError(
+            f"no host is named {name!r} in {self.source}{nearest(name, names)}",
+            hint=f"its hosts are {', '.join(nearest_words(name, names) or names[:10]) or 'none'}",
+        )
+
+    def group(self, name: str) -> tuple[Host, ...]:
+        """The hosts of a group, those of its child groups included. Raises UsageError with the nearest names."""
+        if name not in self.groups:
+            raise UsageError(
+                f"no group is named {name!r} in {self.source}{nearest(name, self.groups)}",
+                hint=f"its groups are {', '.join(nearest_words(name, self.groups) or sorted(self.groups)[:10])}",
+            )
+        members = set(self.groups[name])
+        return tuple(host for host in self.hosts if host.name in members)
+
+
+def load_fleet(paths: Path, *, validate: bool = False) -> Fleet:
+    """Read an inventory: a directory with hosts.yml, group_vars and host_vars, or one file.
+
+    Raises InvalidInventory for files that can't be read as an inventory, with all mistakes of all files. What is wrong
+    with single hosts is raised when they are used, or here, for all hosts together, with `validate`.
+    """
+    mistakes: list[Mistake] = []
+    if not paths.exists():
+        raise UsageError(f"there is no inventory at {paths}", hint="make one: ddtree-ops init")
+    fleet = _read(paths, mistakes)
+    if mistakes:
+        raise as_error(mistakes)
+    if not fleet.hosts:
+        raise as_error([Mistake(Place(paths, 1), "", "names no hosts")])
+    if validate and (found := [mistake for host in fleet.hosts for mistake in host.mistakes()]):
+        raise as_error(found)
+    return fleet
+
+
+def _read(inventory: Path, mistakes: list[Mistake]) -> Fleet:
+    topology = Topology(mistakes)
+    for path in source_files(inventory, mistakes):
+        root = read_yaml(path, mistakes)
+        if isinstance(root, VaultNode):
+            mistakes.append(Mistake(root.place, "", "is encrypted; hosts and groups must be readable"))
+        elif root is not None:
+            topology.add_file(root)
+    topology.settle()
+    files = VariableFiles(inventory, mistakes)
+    hosts = []
+    members: dict[str, list[str]] = {name: [] for name in topology.groups}
+    for inline in topology.hosts.values():
+        groups = tuple(group.name for group in topology.groups_of(inline.name))
+        hosts.append(Host(inline.name, groups, inline.place, resolve(inline, topology, files)))
+        for name in (ALL, *groups):
+            members[name].append(inline.name)
+    return Fleet(inventory, tuple(hosts), {name: tuple(names) for name, names in members.items()})

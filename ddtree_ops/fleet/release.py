@@ -1,0 +1,163 @@
+"""A release: everything that makes up one runtime on a host, named by its own content.
+
+The same spec, lock, wheels and unit text give the same id, so that deploying what is already there is a no-op, and a
+changed argument is a new release that the old one stays beside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ddtree_ops import assets
+from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.fleet.hardware import HardwareProfile
+from ddtree_ops.fleet.spec import SecretRef, ServingSpec
+
+SERVER_SCHEMA = "ddtree-ops/server/v1"
+RELEASE_SCHEMA = "ddtree-ops/release/v1"
+PROBE = {"prompt": "The capital of France is", "max_new_tokens": 8, "timeout_s": 60}
+# How SGLang takes each secret: as an argument (inside the process, never on a command line) or from its environment.
+CREDENTIALS: Mapping[str, Mapping[str, str]] = {
+    "api_key": {"argument": "--api-key"},
+    "admin_api_key": {"argument": "--admin-api-key"},
+    "hf_token": {"environment": "HF_TOKEN"},
+}
+
+
+@dataclass(frozen=True)
+class LocalWheel:
+    """A wheel on the controller that is sent to the host: the plugin, and what the spec adds (in a lab the simulator)."""
+
+    path: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
+
+
+@dataclass(frozen=True)
+class ReleaseInputs:
+    """What a release is made of besides the spec: file contents read on the controller."""
+
+    lock_name: str
+    lock_text: str
+    unit_template: str
+    wheels: tuple[LocalWheel, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """`server` is server.json without its release id; `id` is `<lock>-<10 hex digits of the content>`."""
+
+    id: str
+    spec: ServingSpec
+    hardware: HardwareProfile
+    server: Mapping[str, Any]
+    inputs: ReleaseInputs
+
+    def server_json(self) -> dict[str, Any]:
+        """server.json as the launcher reads it."""
+        return {**self.server, "release": self.id}
+
+    def manifest_seed(self) -> dict[str, Any]:
+        """What the controller knows of manifest.json; the host adds Python version, packages and RECORD hashes."""
+        return {
+            "schema": RELEASE_SCHEMA,
+            "id": self.id,
+            "lock": self.inputs.lock_name,
+            "lock_sha256": sha256(self.inputs.lock_text),
+            "wheels": {wheel.name: wheel.sha256 for wheel in self.inputs.wheels},
+            "patches": [],
+            "unit_template_sha256": sha256(self.inputs.unit_template),
+            "argv": list(self.server["argv"]),
+            "environment": dict(self.server["environment"]),
+        }
+
+    def role_variables(self) -> dict[str, Any]:
+        """Extra vars of the playbooks. Secrets are Jinja look-ups that Ansible resolves: no value passes through."""
+        runtime, gpu = self.spec.runtime, self.hardware
+        paths = [self.spec.model.path] + ([self.spec.draft_model.path] if self.spec.draft_model else [])
+        return {
+            "release_id": self.id,
+            "release_server": self.server_json(),
+            "release_lock": self.inputs.lock_text,
+            "release_wheels": [{"path": wheel.path, "sha256": wheel.sha256} for wheel in self.inputs.wheels],
+            "release_source": str(runtime.source),
+            "release_wheelhouse": assets.expand(runtime.wheelhouse or ""),
+            "release_python": str(runtime.python),
+            "release_manifest": self.manifest_seed(),
+            "release_credentials": [
+                {"name": name, "value": lookup(ref)} for name, ref in sorted(self.spec.secrets.items())
+            ],
+            "preflight_gpus": {
+                "count": gpu.gpu_count,
+                "name": gpu.gpu_names[0],
+                "memory_mib": gpu.memory_mib,
+                "compute_cap": gpu.compute_cap,
+            },
+            "model_paths": [str(path) for path in paths],
+            "service_port": self.spec.port,
+            "service_drain_s": int(self.spec.drain),
+            "service_load_budget_s": int(self.spec.load_budget),
+        }
+
+
+def build(spec: ServingSpec, hardware: HardwareProfile, inputs: ReleaseInputs) -> Release:
+    """The release that a spec asks for on a kind of host."""
+    server: dict[str, Any] = {
+        "schema": SERVER_SCHEMA,
+        "port": spec.port,
+        "listen": spec.listen,
+        "argv": list(spec.server_argv(hardware)),
+        "environment": dict(spec.environment_for(hardware)),
+        "credentials": {name: dict(CREDENTIALS[name]) for name in sorted(spec.secrets)},
+        "model_bytes": spec.model.bytes,
+        "probe": dict(PROBE),
+        "stall_after_s": int(spec.stall_after),
+        "load_budget_s": int(spec.load_budget),
+        "drain_s": int(spec.drain),
+    }
+    content = {
+        "server": server,
+        "lock": sha256(inputs.lock_text),
+        "unit": sha256(inputs.unit_template),
+        "wheels": sorted((wheel.name, wheel.sha256) for wheel in inputs.wheels),
+        "python": str(spec.runtime.python),
+    }
+    digest = sha256(json.dumps(content, sort_keys=True, separators=(",", ":")))
+    return Release(f"{inputs.lock_name}-{digest[:10]}", spec, hardware, server, inputs)
+
+
+def lookup(ref: SecretRef) -> str:
+    """Jinja by which Ansible finds a secret on the controller at run time."""
+    if ref.env is not None:
+        return "{{ lookup('ansible.builtin.env', '" + ref.env + "') }}"
+    if ref.file is not None:
+        return "{{ lookup('ansible.builtin.file', '" + assets.expand(ref.file) + "') }}"
+    return "{{ " + str(ref.vault) + " }}"
+
+
+def sha256(text: str) -> str:
+    """Hex digest of a text as UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_wheel(path: Path) -> LocalWheel:
+    """A wheel file with its digest."""
+    with path.open("rb") as stream:
+        return LocalWheel(str(path), hashlib.file_digest(stream, "sha256").hexdigest())
+
+
+def one_wheel(pattern: str) -> Path:
+    """The newest file that matches a path or glob. Raises InvalidInventory if there is none."""
+    path = Path(pattern)
+    found = sorted(path.parent.glob(path.name), key=lambda item: item.stat().st_mtime)
+    if not found:
+        raise InvalidInventory(f"no wheel at {pattern}", hint="build it: make wheels")
+    return found[-1]

@@ -1,0 +1,130 @@
+"""The sections of a serving spec (`ddtree_serving`), as strict immutable models.
+
+Each field's description is its documentation: the reference (`reference.py`) and the messages are made from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from ddtree_ops.fleet import secret_refs
+from ddtree_ops.fleet.duration import parse_duration
+
+PROJECT = "{project}/"  # at the start of a path: the checkout of ddtree-ops, on the controller
+
+
+def wrong(text: str) -> PydanticCustomError:
+    """A validator's complaint; braces in the text are literal."""
+    return PydanticCustomError("spec", "{text}", {"text": text})
+
+
+def _absolute(text: str) -> str:
+    if not text.startswith("/"):
+        raise wrong(f"expected an absolute path on the host, got '{text}'")
+    if any(ord(character) < 32 for character in text) or "/../" in f"{text}/":
+        raise wrong("expected a plain absolute path without '..' or control characters")
+    return text.rstrip("/") or "/"
+
+
+def _controller_path(text: str) -> str:
+    if text.startswith(("/", PROJECT)):
+        return text
+    raise wrong(f"expected an absolute path on the controller, or one that starts with {PROJECT}")
+
+
+def _seconds(value: object) -> int:
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise wrong(str(error)) from None
+
+
+def _lock(text: str) -> str:
+    if text.startswith("/") or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", text):
+        return text
+    raise wrong("expected the name of a lock in deploy/locks (without .txt), or an absolute path")
+
+
+HostPath = Annotated[str, AfterValidator(_absolute)]
+ControllerPath = Annotated[str, AfterValidator(_controller_path)]
+Duration = Annotated[int, BeforeValidator(_seconds)]
+BatchSize = Annotated[int, Field(ge=1, le=4096)]
+
+
+class Section(BaseModel):
+    """Strict: no value is converted silently. Frozen: a spec never changes after it was read."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class ModelSpec(Section):
+    path: HostPath = Field(description="directory of the weights on the host")
+    bytes: int | None = Field(default=None, ge=1, description="size of all weight files, for a load percentage and disk checks")
+
+
+class DdtreeSpec(Section):
+    block_size: int = Field(default=8, ge=2, le=64, description="tokens that the DFlash draft fills in one pass")
+    budget: int = Field(default=31, ge=1, le=1024, description="draft nodes of the tree; verification sees budget + 1 tokens")
+    topk_cap: int | None = Field(default=None, ge=1, description="most candidates taken per depth; at most the budget")
+    budget_schedule: Mapping[BatchSize, Annotated[int, Field(ge=1)]] | None = Field(
+        default=None, description="smaller budgets for larger batches: {batch size: budget, ...}, batch sizes increasing"
+    )
+
+
+class SecretRef(Section):
+    """Where the controller finds a secret. Exactly one of the three is set."""
+
+    env: str | None = Field(default=None, description="name of an environment variable of the controller")
+    file: str | None = Field(default=None, description="file on the controller")
+    vault: str | None = Field(default=None, description="name of an inventory variable that ansible-vault encrypted")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> SecretRef:
+        given = [name for name in ("env", "file", "vault") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise wrong(f"expected {secret_refs.EXPECTED}")
+        for name in given:
+            pattern = r"(/|~/|\{project\}/)\S.*" if name == "file" else r"[A-Za-z_][A-Za-z0-9_]*"
+            if not re.fullmatch(pattern, getattr(self, name)):
+                what = "an absolute path" if name == "file" else "the name of a variable, not its value"
+                raise wrong(f"'{name}' must be {what} (what was given isn't shown here)")
+        return self
+
+
+class Source(StrEnum):
+    """Where the host's packages come from."""
+
+    INDEX = "index"
+    WHEELHOUSE = "wheelhouse"
+
+
+def _source(value: object) -> object:
+    if isinstance(value, str) and value in tuple(Source):
+        return Source(value)
+    raise wrong("expected index or wheelhouse")
+
+
+class RuntimeSpec(Section):
+    lock: Annotated[str, AfterValidator(_lock)] = Field(
+        default="sglang-0.5.13.post1-cu130", description="hash lock: a name in deploy/locks, or an absolute path"
+    )
+    python: HostPath = Field(default="/usr/bin/python3.12", description="Python on the host that the venv is made from")
+    source: Annotated[Source, BeforeValidator(_source)] = Field(
+        default=Source.INDEX, description="`index` (the host's package index) or `wheelhouse` (a directory that is sent)"
+    )
+    wheelhouse: ControllerPath | None = Field(default=None, description="directory on the controller, for source: wheelhouse")
+    wheels: Annotated[tuple[ControllerPath, ...], Field(strict=False)] = Field(
+        default=(), description=f"more local wheels, globs allowed; {PROJECT} at the start means the checkout"
+    )
+
+
+class SmokePrompt(Section):
+    prompt: str = Field(min_length=1, description="text that is sent")
+    expect: str | None = Field(default=None, description="text that the answer must contain; null: any answer")
+    max_tokens: int = Field(default=16, ge=1, le=4096, description="most tokens of the answer")

@@ -1,0 +1,81 @@
+"""What a flow tells the person who watches: plain events; the command line draws them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ddtree_ops.ports import TaskResult
+from ddtree_ops.report.deployment import Step, StepState
+from ddtree_ops.units.readiness import Waiting
+
+
+@dataclass(frozen=True)
+class StepStarted:
+    """A named step of a flow has begun."""
+
+    host: str
+    step: str
+
+
+@dataclass(frozen=True)
+class StepEnded:
+    """A named step of a flow has ended."""
+
+    host: str
+    step: Step
+
+
+@dataclass(frozen=True)
+class TaskNews:
+    """An Ansible task has begun or ended inside the current step."""
+
+    host: str
+    task: TaskResult
+
+
+@dataclass(frozen=True)
+class LoadNews:
+    """Where the server's load stands."""
+
+    host: str
+    waiting: Waiting
+
+
+News = StepStarted | StepEnded | TaskNews | LoadNews
+Tell = Callable[[News], None]
+
+
+class StepLog:
+    """Runs named steps, times them, tells of them and keeps them for the report."""
+
+    def __init__(self, host: str, tell: Tell) -> None:
+        self._host = host
+        self._tell = tell
+        self.steps: list[Step] = []
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[StepDetail]:
+        """A step ends well, or as failed by the exception that leaves it."""
+        self._tell(StepStarted(self._host, name))
+        start, detail = time.monotonic(), StepDetail()
+        try:
+            yield detail
+        except BaseException as error:
+            detail.state = StepState.FAILED
+            detail.text = str(error) or type(error).__name__
+            raise
+        finally:
+            ended = Step(name, detail.state, time.monotonic() - start, detail.text)
+            self.steps.append(ended)
+            self._tell(StepEnded(self._host, ended))
+
+
+@dataclass
+class StepDetail:
+    """What a running step wants to be shown with its end."""
+
+    text: str = ""
+    state: StepState = StepState.OK

@@ -1,0 +1,141 @@
+"""Wait until the server is ready, or say why it won't be: journal, systemd and HTTP together, first news wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddtree_ops.errors import DdtreeOpsError, ServerDied, ServerStalled, Unreachable
+from ddtree_ops.fleet.spec import ServingSpec
+from ddtree_ops.flows import credentials
+from ddtree_ops.flows.look import unit_state
+from ddtree_ops.flows.progress import LoadNews, Tell
+from ddtree_ops.flows.sources import Source, Sources
+from ddtree_ops.ports import Clock, Command, Http, Shell
+from ddtree_ops.report.failure import FailureReport
+from ddtree_ops.triage import journal
+from ddtree_ops.triage.diagnose import Diagnoser
+from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.units.readiness import Died, Readiness, Ready, Stalled, Verdict
+from ddtree_ops.units.systemctl import UnitState, unit_name
+
+TICK_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server of one host as the flows talk to it."""
+
+    shell: Shell
+    http: Http
+    clock: Clock
+    spec: ServingSpec
+
+    @property
+    def unit(self) -> str:
+        return unit_name(self.spec.port)
+
+    def state(self) -> UnitState:
+        return unit_state(self.shell, self.unit)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where the journal and the unit stood before a restart: what comes after belongs to the new run."""
+
+    cursor: str
+    invocation: str
+
+
+@dataclass(frozen=True)
+class Waited:
+    """How a wait ended; `failure` is the triage of what was read, where the verdict isn't Ready."""
+
+    verdict: Verdict
+    failure: FailureReport | None
+
+    def check(self, host: str) -> float:
+        """Seconds until ready. Raises ServerDied, ServerStalled."""
+        if isinstance(self.verdict, Ready):
+            return self.verdict.seconds
+        kind = ServerDied if isinstance(self.verdict, Died) else ServerStalled
+        what = {Died: "the server died", Stalled: "the load stalled"}.get(type(self.verdict), "the load took too long")
+        title = self.failure.title if self.failure else None
+        raise kind(
+            f"{host}: {what} after {self.verdict.seconds:.1f} s: {title or self.verdict.reason}",
+            hint=f"ddtree-ops logs --host {host}",
+        )
+
+
+def mark(server: Server) -> Mark:
+    """Call it before a start or restart."""
+    newest = server.shell.run(Command(journal.last_cursor()))
+    return Mark(journal.parse_cursor(newest.stdout.encode()), server.state().invocation)
+
+
+def wait_after(server: Server, before: Mark, tell: Tell) -> Waited:
+    """Wait for the run that was started after `before`."""
+    return _wait(server, journal.follow(server.unit, before.cursor), before.invocation or None, tell)
+
+
+def wait_running(server: Server, tell: Tell) -> Waited:
+    """Wait for the run that is already on its way (or serving)."""
+    state = server.state()
+    if not state.exists or not state.invocation:
+        raise DdtreeOpsError(
+            f"{server.shell.host}: {server.unit} is not running", hint=f"ddtree-ops deploy --host {server.shell.host}"
+        )
+    since = (f"--since={state.started}",) if state.started else ()
+    return _wait(server, (*journal.follow(server.unit, None), *since), None, tell)
+
+
+def _wait(server: Server, argv: tuple[str, ...], old_invocation: str | None, tell: Tell) -> Waited:
+    bearer = credentials.bearer(server.shell, server.spec)
+    sources = Sources(server.shell, server.http, server.clock, server.unit, server.spec.port, bearer)
+    sources.start(argv, lambda cursor: journal.follow(server.unit, cursor))
+    try:
+        return _Waiter(server, old_invocation, tell).run(sources)
+    finally:
+        sources.close()
+
+
+class _Waiter:
+    """The loop: take news, feed the state machine and the diagnosis, stop at a verdict."""
+
+    def __init__(self, server: Server, old_invocation: str | None, tell: Tell) -> None:
+        self._server = server
+        self._old = old_invocation
+        self._tell = tell
+        self._clock = server.clock
+        self._diagnoser = Diagnoser()
+        spec = server.spec
+        self._readiness = Readiness(self._clock.monotonic(), spec.load_budget, spec.stall_after, old_invocation)
+
+    def run(self, sources: Sources) -> Waited:
+        while True:
+            news = sources.get(TICK_SECONDS)
+            now = self._clock.monotonic()
+            if news is not None:
+                self._take(news, now)
+            if self._readiness.invocation:
+                sources.allow_probes()
+            verdict = self._readiness.verdict(now)
+            if verdict is not None:
+                return Waited(verdict, None if isinstance(verdict, Ready) else self._report())
+            if news is None or isinstance(news, UnitState):
+                self._tell(LoadNews(self._server.shell.host, self._readiness.waiting(now)))
+
+    def _take(self, news: Source, now: float) -> None:
+        if isinstance(news, DdtreeOpsError):
+            raise news if not isinstance(news, Unreachable) else Unreachable(news.message, hint=news.hint)
+        if isinstance(news, UnitState):
+            self._readiness.unit(news, now)
+        elif isinstance(news, JournalEntry):
+            if not (self._old and news.invocation_id == self._old):
+                self._diagnoser.feed(news)
+            self._readiness.entry(news.message, news.invocation_id, now)
+        else:
+            self._readiness.answered(now)
+
+    def _report(self) -> FailureReport | None:
+        report = FailureReport.from_diagnosis(self._diagnoser.finish(), host=self._server.shell.host, unit=self._server.unit)
+        return report if report.failures else None

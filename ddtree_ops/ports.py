@@ -1,0 +1,147 @@
+"""The narrow seams to the world: four protocols and the plain data that crosses them.
+
+Everything above builds data and reads data; only `adapters` implement these protocols. A test needs nothing more than
+a small class with the same methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program to run on a host: an argv tuple that is quoted once, in the adapter.
+
+    `ok` are the exit codes that are answers; any other one raises HostCommandFailed. `timeout` is in seconds.
+    """
+
+    argv: tuple[str, ...]
+    ok: frozenset[int] = frozenset({0})
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What a command left: its exit code and output, decoded as UTF-8 with replacement characters."""
+
+    command: Command
+    exit_code: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+
+class Stream(Protocol):
+    """The output of a long-running command. Leaving the context ends the command."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield bytes as they come; ends when the command ended; raises Unreachable when the connection is lost."""
+        ...
+
+    def close(self) -> None:
+        """End the command; a chunks() that is waiting in another thread returns."""
+        ...
+
+
+class Shell(Protocol):
+    """One host's command line: reads, follows and unit verbs. Files and packages are Ansible's."""
+
+    @property
+    def host(self) -> str: ...
+
+    def run(self, command: Command) -> Completed:
+        """Run to the end. Raises Unreachable, HostCommandFailed."""
+        ...
+
+    def stream(self, argv: tuple[str, ...]) -> AbstractContextManager[Stream]:
+        """Run and hand over the output while it comes. Raises Unreachable."""
+        ...
+
+
+@dataclass(frozen=True)
+class HttpRequest:
+    """A request to a port on the host's own loopback address; `timeout` in seconds bounds the whole exchange."""
+
+    port: int
+    path: str
+    method: str = "GET"
+    body: Mapping[str, Any] | None = None
+    timeout: float = 25.0
+    bearer: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class HttpResponse:
+    """Status and body; status 0 means that nothing listens on the port."""
+
+    status: int
+    body: bytes
+    seconds: float
+
+
+class Http(Protocol):
+    """HTTP to a port of the host, through the connection that we already have, so that nothing needs to be exposed."""
+
+    def request(self, request: HttpRequest) -> HttpResponse:
+        """Raises Unreachable when the host itself is lost, TimeoutError when the answer doesn't come in time."""
+        ...
+
+
+class TaskState(StrEnum):
+    """How an Ansible task ended on a host."""
+
+    STARTED = "started"
+    OK = "ok"
+    CHANGED = "changed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One Ansible task on one host; `message` is filled for failures, `seconds` for finished tasks."""
+
+    host: str
+    role: str | None
+    task: str
+    state: TaskState
+    message: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class PlaybookResult:
+    """A whole playbook run: finished tasks in order."""
+
+    playbook: str
+    tasks: tuple[TaskResult, ...]
+    seconds: float
+
+    @property
+    def changed(self) -> int:
+        """Number of tasks that changed something."""
+        return sum(1 for task in self.tasks if task.state is TaskState.CHANGED)
+
+
+class Playbooks(Protocol):
+    """Ansible: writes files, packages and units."""
+
+    def run(
+        self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
+    ) -> PlaybookResult:
+        """Run one playbook against one host. Raises Unreachable, PlaybookFailed."""
+        ...
+
+
+class Clock(Protocol):
+    """Time for deadlines (monotonic, seconds) and for people (wall clock, seconds since the epoch)."""
+
+    def monotonic(self) -> float: ...
+
+    def wall(self) -> float: ...

@@ -1,0 +1,1 @@
+"""Reports: what happened, as JSON, Markdown and terminal text."""

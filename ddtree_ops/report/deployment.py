@@ -1,0 +1,74 @@
+"""The report of a deploy or rollback of one host: its steps, what serves now, and the failure with its cause."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ddtree_ops.report.failure import FailureReport
+
+SCHEMA = "ddtree-ops/deployment-report/v1"
+
+
+class StepState(StrEnum):
+    """How a step ended."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the flow; `detail` is a short remark for people."""
+
+    name: str
+    state: StepState
+    seconds: float
+    detail: str = ""
+
+
+class Outcome(StrEnum):
+    """How the whole thing ended."""
+
+    DEPLOYED = "deployed"
+    NOTHING_TO_DO = "nothing_to_do"
+    WOULD_CHANGE = "would_change"
+    REFUSED = "refused"
+    ROLLED_BACK = "rolled_back"  # the new release failed and the former one serves again
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class DeploymentReport:
+    """`exit_code` is the one for this host by DESIGN's table; `serving` is the release that serves now, if any."""
+
+    host: str
+    outcome: Outcome
+    exit_code: int
+    release: str | None
+    previous: str | None
+    serving: str | None
+    seconds: float
+    steps: tuple[Step, ...]
+    error: str | None = None
+    hint: str | None = None
+    evidence: tuple[str, ...] = ()
+    failure: FailureReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A document that scripts can rely on; the failure has the form of failure-report.schema.json."""
+        document = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in ("steps", "failure", "evidence")
+        }
+        return {
+            "schema": SCHEMA,
+            **document,
+            "evidence": list(self.evidence),
+            "steps": [dataclasses.asdict(step) for step in self.steps],
+            "failure": self.failure.to_json() if self.failure else None,
+        }

@@ -1,0 +1,44 @@
+"""Words that the text forms share."""
+
+from __future__ import annotations
+
+from ddtree_ops.report.safe_text import one_line
+from ddtree_ops.triage.model import Failure, Frame, Verdict
+
+_VERDICTS = {
+    Verdict.NO_FAILURE: "No failure found",
+    Verdict.INCONCLUSIVE: "Nothing to judge by",
+    Verdict.FAILURE: "Failure",
+}
+
+
+def verdict_line(verdict: Verdict, host: str | None, unit: str | None, lines_read: int) -> str:
+    """One line on the whole."""
+    where = "".join(f" {word} {one_line(name)}" for word, name in (("of", unit), ("on", host)) if name)
+    return f"{_VERDICTS[verdict]} in {lines_read:,} journal entries{where}"
+
+
+def place(failure: Failure) -> str:
+    """On which ranks or processes, and when in the server's life: `on TP0, TP1 during warmup`."""
+    names = [one_line(item.rank or (f"pid {item.pid}" if item.pid else "")) for item in failure.processes]
+    names = list(dict.fromkeys(name for name in names if name))
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    phase = "" if failure.phase.value == "unknown" else f" during {failure.phase.value}"
+    return (f"on {shown}" if shown else "") + phase
+
+
+def short_file(frame: Frame) -> str:
+    """A frame's file without the installation's path."""
+    file = one_line(frame.file)
+    for mark in ("/site-packages/", "/dist-packages/"):
+        if mark in file:
+            return file.rpartition(mark)[2]
+    return file
+
+
+def telling_frames(failure: Failure, count: int) -> list[Frame]:
+    """The last frames of the exception that ended it; the application's own where it has any."""
+    ending = [item for item in failure.exceptions if item.parent is None][-1:]
+    frames = list(ending[0].frames) if ending else []
+    own = [frame for frame in frames if frame.in_app]
+    return (own or frames)[-count:]

@@ -1,0 +1,140 @@
+"""Deaths without a traceback: only what the service manager, the watchdog or the other ranks say is known."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+from ddtree_ops.triage.fingerprint import fingerprint
+from ddtree_ops.triage.kinds import Kind
+from ddtree_ops.triage.model import Confidence, Evidence, Failure, Process, Role
+from ddtree_ops.triage.run import Run, evidence
+
+
+@dataclass(frozen=True, slots=True)
+class _Death:
+    kind: Kind
+    title: str
+    cause: str | None
+    fixes: tuple[str, ...]
+    confidence: Confidence
+    processes: tuple[Process, ...] = ()
+
+
+_UNKNOWN_FIXES = ("Read the lines before the exit (ddtree-ops logs), and the kernel's log of that time (journalctl -k).",)
+
+
+def unexplained_death(run: Run, *, lost_peers: bool, final: bool) -> Failure | None:
+    """The root failure of a run that left no exception of its own, or None if it didn't die.
+
+    Before the end (`final`) only what can't change any more: a child that the watchdog found dead, an OOM kill.
+    """
+    death = _by_manager(run) or _by_watchdog(run, lost_peers)
+    if death is None and lost_peers:
+        death = _by_silence(run)
+    if death is None and final:
+        death = _by_exit(run)
+    if death is None or (not final and death.confidence is not Confidence.CERTAIN):
+        return None
+    return _failure(death, run)
+
+
+def _by_manager(run: Run) -> _Death | None:
+    if run.oom_killed:
+        return _Death(
+            Kind.HOST_OOM,
+            "Killed by the kernel's OOM killer",
+            "The host, or the unit's cgroup, ran out of memory and the kernel killed a process of the unit.",
+            ("Raise the unit's MemoryMax= or the host's memory.", "Use less CPU offload and fewer loading threads."),
+            Confidence.CERTAIN,
+        )
+    if run.start_timed_out:
+        return _Death(
+            Kind.SYSTEMD_START_TIMEOUT,
+            "systemd gave up waiting for the start",
+            "The unit didn't become ready within TimeoutStartSec= and systemd ended it.",
+            ("Raise the load budget, or find out why the load took longer than before.",),
+            Confidence.CERTAIN,
+        )
+    return None
+
+
+def _by_watchdog(run: Run, lost_peers: bool) -> _Death | None:
+    """SGLang's watchdog names the child and its exit code: minus a signal's number (multiprocessing.Process.exitcode)."""
+    spoken = {item.process.pid for item in run.observations}
+    for pid, code in run.dead_children.items():
+        if pid in spoken or code not in (-signal.SIGKILL, -signal.SIGSEGV):
+            continue
+        process = run.process(pid, None, run.names.get(pid))
+        who = f"Rank {process.rank}" if process.rank else f"Process {pid}"
+        if code == -signal.SIGSEGV:
+            return _Death(
+                Kind.NATIVE_SEGFAULT,
+                f"{who} crashed in native code",
+                None,
+                ("Look at the core dump (coredumpctl info).",),
+                Confidence.UNKNOWN,
+                (process,),
+            )
+        kind = Kind.PEER_RANK_KILLED if lost_peers or len(run.ranks) > 1 else Kind.SIGKILL_UNKNOWN
+        return _killed(kind, who, process, Confidence.CERTAIN)
+    return None
+
+
+def _by_silence(run: Run) -> _Death | None:
+    spoken = {item.process.pid for item in run.observations}
+    silent = [pid for pid in run.ranks if pid not in spoken]
+    if len(silent) != 1:
+        return None
+    process = run.process(silent[0], None, run.names.get(silent[0]))
+    return _killed(Kind.PEER_RANK_KILLED, f"Rank {process.rank}", process, Confidence.LIKELY)
+
+
+def _killed(kind: Kind, who: str, process: Process, confidence: Confidence) -> _Death:
+    said = "SGLang's watchdog found it killed by SIGKILL" if confidence is Confidence.CERTAIN else "every other rank lost it"
+    return _Death(
+        kind,
+        f"{who} was killed from outside",
+        f"{who} vanished without a word ({said}): something outside of the server ended it.",
+        ("Look for the OOM killer in the kernel's log (journalctl -k), and for whoever may have killed it.",),
+        confidence,
+        (process,),
+    )
+
+
+def _by_exit(run: Run) -> _Death | None:
+    if not run.died:
+        return None
+    if run.exit is None:
+        return _Death(Kind.UNKNOWN, "A rank failed and left no traceback", None, _UNKNOWN_FIXES, Confidence.UNKNOWN)
+    code, status, name = run.exit
+    what = f"code={code}, status={status}" + (f"/{name}" if name else "")
+    if code in ("killed", "dumped") and name == "SEGV":
+        return _Death(Kind.NATIVE_SEGFAULT, f"Crashed in native code ({what})", None, _UNKNOWN_FIXES, Confidence.UNKNOWN)
+    # The server ends itself with SIGKILL after a crash of a rank: then the signal says nothing about what happened.
+    own = any(event.kind in ("sigquit", "kill_process_tree") for event in run.events)
+    kind = Kind.SIGKILL_UNKNOWN if code == "killed" and name == "KILL" and not own else Kind.UNKNOWN
+    return _Death(kind, f"Died without an error in its log ({what})", None, _UNKNOWN_FIXES, Confidence.UNKNOWN)
+
+
+def _failure(death: _Death, run: Run) -> Failure:
+    lines: list[Evidence] = [evidence(run.last_lines[item.pid]) for item in death.processes if item.pid in run.last_lines]
+    lines += run.death_lines
+    first = next((item.time_us for item in lines if item.time_us is not None), None)
+    return Failure(
+        fingerprint=fingerprint((), f"{death.kind}\n{run.phase}"),
+        kind=death.kind,
+        title=death.title,
+        role=Role.ROOT,
+        phase=run.phase,
+        first_us=first,
+        last_us=lines[-1].time_us if lines else None,
+        count=1,
+        processes=death.processes,
+        exceptions=(),
+        numbers=(),
+        evidence=tuple(lines[:8]),
+        cause=death.cause,
+        fixes=death.fixes,
+        confidence=death.confidence,
+    )

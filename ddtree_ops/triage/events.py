@@ -1,0 +1,99 @@
+"""Lines that aren't tracebacks but tell the story: signals, kills, exits, what the service manager says.
+
+SGLang's sentences are those of 0.5.13.post1 (`srt/utils/common.py`, `srt/managers/tokenizer_manager.py`,
+`srt/utils/watchdog.py`), the manager's those of systemd 252 (`src/core/service.c`).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from ddtree_ops.triage.lines import Line
+
+
+class Sign(StrEnum):
+    """What a line says; the value is the event's kind in the report."""
+
+    SIGQUIT = "sigquit"
+    SIGTERM = "sigterm"
+    DRAINED = "drained"
+    KILL_TREE = "kill_process_tree"
+    CHILD_DIED = "child_died"
+    DIAGNOSTICS = "crash_diagnostics"
+    SHUTDOWN_WARNING = "shutdown_warning"
+    STARTED = "unit_start"
+    STOPPING = "unit_stop"
+    EXITED = "main_process_exit"
+    RESULT = "unit_result"
+    OOM_KILL = "oom_kill"
+    START_TIMEOUT = "start_timeout"
+
+
+class Told(NamedTuple):
+    """A recognised line: `match` holds the pattern's groups."""
+
+    sign: Sign
+    match: re.Match[str]
+
+
+_SERVER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
+    (Sign.SIGQUIT, re.compile(r"Received sigquit from a child process|SIGQUIT received\.")),
+    (Sign.SIGTERM, re.compile(r"(?:Signal )?SIGTERM received")),
+    (Sign.DRAINED, re.compile(r"Gracefully exiting")),
+    (Sign.KILL_TREE, re.compile(r"kill_process_tree called")),
+    (Sign.CHILD_DIED, re.compile(r"Subprocess (?P<name>\S+) \(pid=(?P<pid>\d+)\) crashed with exit code (?P<code>-?\d+)")),
+    (
+        Sign.DIAGNOSTICS,
+        re.compile(
+            r"Pyspy failed|All pyspy dump attempts failed|CUDA user-triggered coredump|CUDA coredump pipe not found"
+            r"|Waiting [\d.]+ seconds for CUDA coredumps|Sleeping \d+ seconds before crash diagnostics|No live scheduler"
+        ),
+    ),
+)
+_SHUTDOWN_WARNING = re.compile(r"\[rank\d+\]:\[W.*destroy_process_group\(\) was not called")
+_MANAGER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
+    (Sign.EXITED, re.compile(r"\S+: Main process exited, code=(?P<code>\w+), status=(?P<status>\d+)(?:/(?P<name>\w+))?")),
+    (Sign.RESULT, re.compile(r"\S+: Failed with result '(?P<result>[\w-]+)'")),
+    (Sign.OOM_KILL, re.compile(r"\S+: A process of this unit has been killed by the OOM killer")),
+    (Sign.START_TIMEOUT, re.compile(r"\S+: (?:start|start-pre) operation timed out")),
+    (Sign.STARTED, re.compile(r"(?:Starting|Started) \S+")),
+    (Sign.STOPPING, re.compile(r"(?:Stopping|Stopped) \S+")),
+)
+_HINTS = (
+    "SIGQUIT",
+    "sigquit",
+    "SIGTERM",
+    "exiting",
+    "kill_process_tree",
+    "Subprocess",
+    "yspy",
+    "coredump",
+    "seconds",
+    "scheduler",
+)
+_FROM_MANAGER = re.compile(r"\S+\.service: ")
+
+
+def read_event(line: Line, rest: str, *, dated: bool) -> Told | None:
+    """What the line says, or None. `rest` is its text without prefix.
+
+    What PID 1 says is taken from PID 1 only, where process ids are known; the server's sentences from dated records only:
+    anything else could be quoted text.
+    """
+    pid = line.entry.pid
+    if pid == 1 or (pid is None and not dated and _FROM_MANAGER.match(rest)):
+        return _first(_MANAGER, rest)
+    if dated:
+        return _first(_SERVER, rest) if any(hint in rest for hint in _HINTS) else None
+    found = _SHUTDOWN_WARNING.match(line.text) if line.text.startswith("[rank") else None
+    return Told(Sign.SHUTDOWN_WARNING, found) if found else None
+
+
+def _first(patterns: tuple[tuple[Sign, re.Pattern[str]], ...], text: str) -> Told | None:
+    for sign, pattern in patterns:
+        found = pattern.match(text)
+        if found:
+            return Told(sign, found)
+    return None

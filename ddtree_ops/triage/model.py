@@ -1,0 +1,205 @@
+"""What triage finds, as data. The failure report (package `report`) is a rendering of exactly this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ddtree_ops.triage.kinds import Kind
+
+
+class Relation(StrEnum):
+    """How an exception follows from the one printed before it."""
+
+    CAUSE = "cause"
+    CONTEXT = "context"
+    GROUP = "group"
+
+
+class Role(StrEnum):
+    """A failure's place in the story. REQUEST: one request failed and the server lives."""
+
+    ROOT = "root"
+    CONSEQUENCE = "consequence"
+    REQUEST = "request"
+    NOISE = "noise"
+
+
+class FailurePhase(StrEnum):
+    """Where the server stood when it failed."""
+
+    ARGUMENTS = "arguments"
+    DISTRIBUTED_INIT = "distributed_init"
+    WEIGHTS = "weights"
+    KV_CACHE = "kv_cache"
+    GRAPH_CAPTURE = "graph_capture"
+    WARMUP = "warmup"
+    SERVING = "serving"
+    SHUTDOWN = "shutdown"
+    DEPLOY = "deploy"
+    UNKNOWN = "unknown"
+
+
+class Confidence(StrEnum):
+    """How sure the cause is. UNKNOWN: there is none."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    LOW = "low"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    """What the whole log says. INCONCLUSIVE: there was nothing to judge by."""
+
+    FAILURE = "failure"
+    NO_FAILURE = "no_failure"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One stack frame. `in_app`: neither Python's nor a general library's code. `repeated`: further times it was left out."""
+
+    file: str
+    line: int | None
+    function: str | None
+    code: str | None = None
+    in_app: bool = True
+    repeated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedException:
+    """One exception of a traceback; frames outermost first. `parent`: index of the group that holds it."""
+
+    type: str
+    message: str
+    relation: Relation | None
+    frames: tuple[Frame, ...]
+    complete: bool = True
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One line of the log, cleaned: its cursor, its number among the entries read, its time since the epoch."""
+
+    cursor: str | None
+    line: int | None
+    time_us: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTraceback:
+    """A whole printed traceback. `header`: the text before `Traceback (most recent call last):` on its line.
+
+    `record`: it was logged as one record (dated prefix), not printed by the interpreter. `last_us`: time of its last line.
+    """
+
+    pid: int | None
+    rank: str | None
+    comm: str | None
+    header: str
+    record: bool
+    exceptions: tuple[ParsedException, ...]
+    evidence: tuple[Evidence, ...]
+    first_us: int | None
+    last_us: int | None
+    first_line: int
+
+    @property
+    def ending(self) -> ParsedException:
+        """The exception that ended the process: the last one outside groups."""
+        return [item for item in self.exceptions if item.parent is None][-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process a failure happened in; `rank` as printed."""
+
+    pid: int | None
+    rank: str | None
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer of a failure's message and what it is, with where that is known from."""
+
+    value: int
+    expression: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A GPU that the failure names."""
+
+    gpu: int | None
+    pci: str | None = None
+    suspect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A point of the timeline: unit start, phases, kills, exits."""
+
+    time_us: int | None
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a signature recognised: the kind, and, as far as it is really known, cause, fixes and numbers."""
+
+    kind: Kind
+    title: str
+    cause: str | None
+    fixes: tuple[str, ...]
+    confidence: Confidence
+    numbers: tuple[Number, ...] = ()
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failure, equal ones of several ranks collapsed into it (`count`, `processes`)."""
+
+    fingerprint: str
+    kind: Kind
+    title: str
+    role: Role
+    phase: FailurePhase
+    first_us: int | None
+    last_us: int | None
+    count: int
+    processes: tuple[Process, ...]
+    exceptions: tuple[ParsedException, ...]
+    numbers: tuple[Number, ...]
+    evidence: tuple[Evidence, ...]
+    cause: str | None
+    fixes: tuple[str, ...]
+    confidence: Confidence
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the log says: failures (root first, then consequences, requests, noise) and the timeline."""
+
+    verdict: Verdict
+    failures: tuple[Failure, ...]
+    events: tuple[Event, ...]
+    lines_read: int
+    since_us: int | None
+    until_us: int | None
+    invocation: str | None
+    unit: str | None
+
+
+#: Resolved server arguments by field name, as SGLang prints them; secrets left out.
+ServerArgs = Mapping[str, object]

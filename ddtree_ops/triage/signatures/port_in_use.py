@@ -1,0 +1,45 @@
+"""The port that the server should listen on belongs to somebody else."""
+
+from __future__ import annotations
+
+import re
+
+from ddtree_ops.triage.kinds import Kind
+from ddtree_ops.triage.model import Confidence, Finding
+from ddtree_ops.triage.signatures.context import Context
+
+# asyncio's words, as uvicorn prints them; errno 98 is EADDRINUSE (errno(3), Linux)
+_BIND = re.compile(r"error while attempting to bind on address \((?P<address>[^)]*)\): (?:\[errno 98\] )?address already in use")
+_ERRNO = re.compile(r"\[Errno 98\] .*[Aa]ddress already in use|EADDRINUSE|port[ =:]+(?P<port>\d+).{0,40}already in use")
+_LINE = re.compile(r"(?:ERROR: +)?\[Errno 98\] ")
+
+
+def match(context: Context) -> Finding | None:
+    """An exception about an address in use."""
+    found = context.first(_BIND) or context.first(_ERRNO)
+    return _finding(found[0].message) if found else None
+
+
+def match_line(text: str) -> Finding | None:
+    """uvicorn's error line; it comes without a traceback."""
+    return _finding(text) if _LINE.match(text) and _BIND.search(text) else None
+
+
+def _finding(message: str) -> Finding:
+    bound, named = _BIND.search(message), _ERRNO.search(message)
+    place = ""
+    if bound:
+        place = bound["address"].replace("'", "").replace(", ", ":")
+    elif named and named["port"]:
+        place = named["port"]
+    port = place.rpartition(":")[2]
+    return Finding(
+        kind=Kind.PORT_IN_USE,
+        title=f"Port {port} is in use" if port else "A port is in use",
+        cause=f"Another process listens on {place} already." if place else "Another process has the address already.",
+        fixes=(
+            f"Find it with `ss -ltnp 'sport = :{port}'`." if port.isdigit() else "Find it with `ss -ltnp`.",
+            "Stop it, or choose another port.",
+        ),
+        confidence=Confidence.CERTAIN,
+    )

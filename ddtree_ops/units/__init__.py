@@ -1,0 +1,1 @@
+"""systemd units and the servers in them: what they are doing, and how long it will still take."""

@@ -1,0 +1,140 @@
+"""How long a start still takes: boot records, and the medians of the boots before.
+
+A record is one JSON line of `/var/lib/ddtree/boots/<port>.jsonl` (schema `ddtree-ops/boot/v1`), written by the
+launcher when a boot has ended: ready, crashed, stalled, stopped or refused.
+
+This file has no dependencies: it is shipped in the wheel `sglang-ddtree` as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import Protocol
+
+SCHEMA = "ddtree-ops/boot/v1"
+_BOOTS_COUNTED = 5
+_SMALLEST_FRACTION = 0.05  # below it, seconds per percent are noise
+
+
+class Outcome(StrEnum):
+    """How a boot ended."""
+
+    READY = "ready"
+    CRASHED = "crashed"
+    STALLED = "stalled"
+    STOPPED = "stopped"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """One finished boot. `started` is RFC 3339 UTC; `seconds` the whole time until it was ready or had ended."""
+
+    release: str
+    invocation: str
+    started: str
+    outcome: Outcome
+    seconds: float
+    segments: tuple[tuple[str, float], ...]
+
+    def to_json(self) -> str:
+        """The record as one line without a newline."""
+        return json.dumps(
+            {
+                "schema": SCHEMA,
+                "release": self.release,
+                "invocation": self.invocation,
+                "started": self.started,
+                "outcome": str(self.outcome),
+                "seconds": self.seconds,
+                "segments": [list(segment) for segment in self.segments],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, line: str) -> Boot:
+        """Read one line. Raises ValueError if it isn't a record of this schema."""
+        try:
+            data = json.loads(line)
+            if data["schema"] != SCHEMA:
+                raise ValueError(f"schema {data['schema']!r}")
+            return cls(
+                str(data["release"]),
+                str(data["invocation"]),
+                str(data["started"]),
+                Outcome(data["outcome"]),
+                float(data["seconds"]),
+                tuple((str(name), float(seconds)) for name, seconds in data["segments"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not a boot record: {error}") from None
+
+
+class Progress(Protocol):
+    """What an estimate needs of a PhaseTracker."""
+
+    @property
+    def segment(self) -> str: ...
+    @property
+    def fraction(self) -> float | None: ...
+    @property
+    def started(self) -> float | None: ...
+    @property
+    def segment_started(self) -> float | None: ...
+
+
+def read_history(lines: Iterable[str]) -> tuple[Boot, ...]:
+    """The records of a boots file, oldest first. A line that can't be read (torn by a power cut) is left out."""
+    boots = []
+    for line in lines:
+        try:
+            boots.append(Boot.from_json(line))
+        except ValueError:
+            continue
+    return tuple(boots)
+
+
+def remaining(history: Sequence[Boot], tracker: Progress, now: float) -> float | None:
+    """Seconds until ready, or None if no earlier boot tells.
+
+    Each segment counts with its median over the last successful boots; which segments there are, the newest of them
+    tells. While weights load, their own pace counts: a cold page cache makes it several times the median.
+    """
+    ready = [boot for boot in history if boot.outcome is Outcome.READY][-_BOOTS_COUNTED:]
+    if not ready or tracker.segment_started is None:
+        return None
+    names = [name for name, _ in ready[-1].segments]
+    if tracker.segment not in names:
+        return None
+    typical = _medians(ready)
+    later = names[names.index(tracker.segment) + 1 :]
+    return _rest_of_segment(tracker, typical[tracker.segment], now) + sum(typical[name] for name in later)
+
+
+def overall_fraction(history: Sequence[Boot], tracker: Progress, now: float) -> float | None:
+    """How much of the whole start is done, 0 to 1, in time; None where `remaining` is None."""
+    left = remaining(history, tracker, now)
+    if left is None or tracker.started is None:
+        return None
+    elapsed = max(0.0, now - tracker.started)
+    return elapsed / (elapsed + left) if elapsed + left > 0 else 1.0
+
+
+def _medians(boots: Sequence[Boot]) -> dict[str, float]:
+    seconds: dict[str, list[float]] = {}
+    for boot in boots:
+        for name, taken in boot.segments:
+            seconds.setdefault(name, []).append(taken)
+    return {name: median(values) for name, values in seconds.items()}
+
+
+def _rest_of_segment(tracker: Progress, typical: float, now: float) -> float:
+    elapsed = max(0.0, now - (tracker.segment_started or now))
+    fraction = tracker.fraction
+    if tracker.segment.endswith("weights") and fraction is not None and fraction >= _SMALLEST_FRACTION:
+        return elapsed * (1 - fraction) / fraction
+    return max(0.0, typical - elapsed)

@@ -1,0 +1,168 @@
+"""Is the server ready? A pure state machine: news in, verdict out.
+
+Three sources feed it and the first news wins: the journal (a crash shows there up to 65 s before systemd learns of it),
+`systemctl show` (state, result, invocation, the launcher's status text) and a real generation over HTTP.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ddtree_ops.units.systemctl import Active, LauncherExit, UnitState
+
+# After the first sign of a crash, so long do we read on: the other ranks' tracebacks belong to the same report.
+LINGER_SECONDS = 1.0
+# The launcher judges a stall itself; only when it is silent, too, do we, and so much later.
+STALL_MARGIN_SECONDS = 30.0
+
+# Lines that mean the whole server goes down (SGLang 0.5.13.post1, recorded journals); a traceback alone does not.
+_FATAL = re.compile(
+    r"Scheduler hit an exception|Received sigquit from a child process|SIGQUIT received\. "
+    r"|Main process exited|Failed with result"
+)
+_STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>\d+)%)?(?: eta (?P<eta>\d+)s)?$")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Still loading. `percent` of the whole load (0-100) and `eta` in seconds are None while unknown."""
+
+    segment: str
+    percent: int | None
+    eta: int | None
+    elapsed: float
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A real generation came back; `seconds` since the wait began; `source` is who said so first."""
+
+    seconds: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Died:
+    """The server crashed; the journal says why."""
+
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Stalled:
+    """Nothing moved any more."""
+
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """Things moved, but the load's whole budget is spent."""
+
+    seconds: float
+    reason: str
+
+
+Verdict = Ready | Died | Stalled | TimedOut
+
+
+class Readiness:
+    """Feed it entries, unit states and answers; ask `verdict(now)`. All times are monotonic seconds.
+
+    `old_invocation` is the invocation that is being replaced (None: wait for whatever runs): what still comes from it
+    counts for nothing.
+    """
+
+    def __init__(self, started: float, budget: float, stall_after: float, old_invocation: str | None = None) -> None:
+        self._started = started
+        self._budget = budget
+        self._stall_after = stall_after
+        self._old = old_invocation
+        self._invocation: str | None = None
+        self._state: UnitState | None = None
+        self._moved = started
+        self._fatal_at: float | None = None
+        self._fatal_reason = ""
+        self._end: Verdict | None = None
+
+    @property
+    def invocation(self) -> str | None:
+        """The invocation that we wait for, once it exists."""
+        return self._invocation
+
+    def entry(self, message: str, invocation: str | None, now: float) -> None:
+        """A journal line of the unit."""
+        if self._old and invocation == self._old:
+            return
+        self._moved = now
+        if self._fatal_at is None and _FATAL.search(message):
+            self._mark_fatal(now, message.splitlines()[0][:200])
+
+    def unit(self, state: UnitState, now: float) -> None:
+        """A look at the unit."""
+        if state.invocation and state.invocation == self._old:
+            return
+        if state != self._state:
+            self._moved = now
+        self._state = state
+        if self._invocation is None and state.invocation and state.active is not Active.INACTIVE:
+            self._invocation = state.invocation
+        if self._ended_badly(state):
+            self._judge_end(state, now)
+        elif state.serving and self._fatal_at is None:
+            self._end = Ready(now - self._started, "systemd")
+
+    def answered(self, now: float) -> None:
+        """A real generation came back right over HTTP."""
+        if self._fatal_at is None:
+            self._end = Ready(now - self._started, "http")
+
+    def verdict(self, now: float) -> Verdict | None:
+        """The end, if there is one; a crash is held back for LINGER_SECONDS so that its report is whole."""
+        if self._end is not None:
+            return self._end
+        seconds = now - self._started
+        if self._fatal_at is not None:
+            return Died(seconds, self._fatal_reason) if now - self._fatal_at >= LINGER_SECONDS else None
+        if seconds > self._budget:
+            return TimedOut(seconds, f"not ready after {seconds:.0f} s; last: {self._last()}")
+        if now - self._moved > self._stall_after + STALL_MARGIN_SECONDS:
+            return Stalled(seconds, f"no news for {now - self._moved:.0f} s; last: {self._last()}")
+        return None
+
+    def waiting(self, now: float) -> Waiting:
+        """Where the load stands, for a progress display."""
+        text = self._state.status_text if self._state else ""
+        match = _STATUS.match(text)
+        if match is None:
+            return Waiting(text or "starting", None, None, now - self._started)
+        percent, eta = match["percent"], match["eta"]
+        return Waiting(
+            match["segment"],
+            int(percent) if percent else None,
+            int(eta) if eta else None,
+            now - self._started,
+        )
+
+    def _ended_badly(self, state: UnitState) -> bool:
+        replaced = self._invocation is not None and state.invocation not in ("", self._invocation)
+        stopped = self._invocation is not None and state.active is Active.INACTIVE
+        return state.failed or replaced or stopped
+
+    def _judge_end(self, state: UnitState, now: float) -> None:
+        if state.exit_status == LauncherExit.STALLED and not self._fatal_at:
+            self._end = Stalled(now - self._started, state.status_text or "the launcher saw nothing move any more")
+            return
+        reason = state.status_text or f"{state.active.value}, result {state.result}, exit status {state.exit_status}"
+        self._mark_fatal(now, reason)
+
+    def _mark_fatal(self, now: float, reason: str) -> None:
+        if self._fatal_at is None:
+            self._fatal_at = now
+            self._fatal_reason = reason
+
+    def _last(self) -> str:
+        return (self._state.status_text or self._state.active.value) if self._state else "no state seen"

@@ -1,0 +1,129 @@
+"""systemctl: commands, and what `systemctl show` says of a unit (systemctl(1), org.freedesktop.systemd1(5))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ddtree_ops.ports import Command
+
+PROPERTIES = (
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "Result",
+    "MainPID",
+    "ExecMainStatus",
+    "NRestarts",
+    "InvocationID",
+    "StatusText",
+    "InactiveExitTimestamp",
+    "ActiveEnterTimestamp",
+    "UnitFileState",
+)
+
+
+class Active(StrEnum):
+    """ActiveState of org.freedesktop.systemd1.Unit."""
+
+    ACTIVE = "active"
+    RELOADING = "reloading"
+    INACTIVE = "inactive"
+    FAILED = "failed"
+    ACTIVATING = "activating"
+    DEACTIVATING = "deactivating"
+    MAINTENANCE = "maintenance"
+    REFRESHING = "refreshing"
+
+
+class LauncherExit:
+    """Exit codes of our launcher, as the unit's ExecMainStatus shows them (see the launcher's own exit_codes)."""
+
+    CRASHED = 70
+    STALLED = 75
+    CONFIGURATION = 78
+
+
+@dataclass(frozen=True)
+class UnitState:
+    """One look at a unit. Timestamps are text as systemd prints them with `--timestamp=unix`: `@seconds`, or empty."""
+
+    load: str
+    active: Active
+    sub: str
+    result: str
+    main_pid: int
+    exit_status: int
+    restarts: int
+    invocation: str
+    status_text: str
+    started: str
+    ready_since: str
+    enabled: str
+
+    @property
+    def exists(self) -> bool:
+        return self.load == "loaded"
+
+    @property
+    def serving(self) -> bool:
+        """The launcher has said READY=1, which it only does after a real generation."""
+        return self.active is Active.ACTIVE and self.sub == "running"
+
+    @property
+    def failed(self) -> bool:
+        """The last run ended badly, or systemd waits before its next try."""
+        return self.active is Active.FAILED or self.sub == "auto-restart"
+
+
+def unit_name(port: int) -> str:
+    """Name of the unit that serves on a port."""
+    return f"ddtree-server@{port}.service"
+
+
+def show(unit: str) -> Command:
+    """`systemctl show`: succeeds for units that don't exist, too (LoadState=not-found)."""
+    return Command(("systemctl", "show", unit, "--timestamp=unix", f"--property={','.join(PROPERTIES)}"))
+
+
+def parse_show(text: str) -> UnitState:
+    """`Key=value` lines of show() into a UnitState; missing keys are empty."""
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return UnitState(
+        load=values.get("LoadState", ""),
+        active=Active(values.get("ActiveState") or "inactive"),
+        sub=values.get("SubState", ""),
+        result=values.get("Result", ""),
+        main_pid=_number(values.get("MainPID")),
+        exit_status=_number(values.get("ExecMainStatus")),
+        restarts=_number(values.get("NRestarts")),
+        invocation=values.get("InvocationID", ""),
+        status_text=values.get("StatusText", ""),
+        started=values.get("InactiveExitTimestamp", ""),
+        ready_since=values.get("ActiveEnterTimestamp", ""),
+        enabled=values.get("UnitFileState", ""),
+    )
+
+
+def start(unit: str) -> Command:
+    """Enqueue a start; --no-block because a load takes minutes and we follow it ourselves."""
+    return Command(("systemctl", "start", "--no-block", unit))
+
+
+def restart(unit: str) -> Command:
+    """Enqueue a restart. The start limit is cleared first by reset_failed()."""
+    return Command(("systemctl", "restart", "--no-block", unit))
+
+
+def stop(unit: str, timeout: float) -> Command:
+    """Stop and wait: the drain of running requests is bounded by the unit's TimeoutStopSec."""
+    return Command(("systemctl", "stop", unit), timeout=timeout)
+
+
+def reset_failed(unit: str) -> Command:
+    """Forget failures and the start-limit counter; exit code 1 when there is nothing to forget."""
+    return Command(("systemctl", "reset-failed", unit), ok=frozenset({0, 1}))
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else 0

@@ -1,0 +1,123 @@
+"""Let SGLang itself judge the arguments, without loading: `python -m sglang_ddtree.check --args-file server.json`.
+
+Plugins are loaded first, as `sglang.launch_server` does it, since they may add algorithms and arguments. Exit 0, or 78
+with SGLang's own words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .environment import server_environment
+from .exit_codes import ExitCode
+from .notify import one_line
+from .server_config import ConfigError, ServerConfig, load
+
+_SELECTED = ("model_path", "tp_size", "page_size", "attention_backend", "host", "port", "mem_fraction_static")
+_SELECTED_PREFIX = "speculative_"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What SGLang said of the arguments; `server_args` are its own resolved values, `message` is one line."""
+
+    ok: bool
+    sglang_version: str | None
+    server_args: dict[str, Any]
+    message: str
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the verdict on stdout. Returns 0 or 78."""
+    parser = argparse.ArgumentParser(prog="sglang_ddtree.check", description="Validate server arguments.")
+    parser.add_argument("--args-file", required=True, type=Path, help="server.json")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    options = parser.parse_args(argv)
+    with _stdout_kept_clean() as stdout:
+        verdict = check(options.args_file)
+        stdout.write(json.dumps(asdict(verdict)) if options.format == "json" else verdict.message)
+        stdout.write("\n")
+    return 0 if verdict.ok else ExitCode.REFUSED
+
+
+def check(args_file: Path) -> Verdict:
+    """Ask SGLang about the arguments of a server.json."""
+    try:
+        config = load(args_file)
+    except ConfigError as error:
+        return Verdict(False, _sglang_version(), {}, str(error))
+    os.environ.update(server_environment(config, args_file.resolve().parent))
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            resolved = _prepare(config)
+    except SystemExit as end:
+        words = [line for line in said.getvalue().splitlines() if line.strip()]
+        return _refusal(words[-1] if words else f"SGLang ended with status {end.code}")
+    except Exception as error:  # noqa: BLE001 - whatever SGLang or a plugin raises is its verdict
+        return _refusal(f"{type(error).__name__}: {error}")
+    finally:
+        sys.stderr.write(said.getvalue())
+    return Verdict(True, _sglang_version(), selected(resolved), "SGLang accepts these arguments")
+
+
+def _prepare(config: ServerConfig) -> object:
+    """Run SGLang's own parser and validation. The placeholder stands for secrets: their flags are validated too."""
+    with contextlib.suppress(ModuleNotFoundError):  # releases before 0.5.12 have no plugins
+        from sglang.srt.plugins import load_plugins
+
+        load_plugins()
+    from sglang.srt.server_args import prepare_server_args
+
+    secrets = [f"{entry.argument}=placeholder" for entry in config.credentials if entry.argument]
+    sys.argv = ["sglang.launch_server", *config.argv, *secrets]
+    resolved: object = prepare_server_args(sys.argv[1:])
+    return resolved
+
+
+def selected(server_args: object) -> dict[str, Any]:
+    """The resolved values that a manifest keeps: those that decide which graphs and kernels are used."""
+    values = {name: value for name, value in vars(server_args).items() if not name.startswith("_")}
+    wanted = {name: value for name, value in values.items() if name in _SELECTED or name.startswith(_SELECTED_PREFIX)}
+    plain = (str, int, float, bool, list, dict, type(None))
+    return {name: value if isinstance(value, plain) else str(value) for name, value in sorted(wanted.items())}
+
+
+def _refusal(message: str) -> Verdict:
+    lines = [line for line in message.splitlines() if line.strip()]
+    return Verdict(False, _sglang_version(), {}, one_line(lines[-1] if lines else message))
+
+
+def _sglang_version() -> str | None:
+    for name in ("sglang", "sglang-simulator"):
+        with contextlib.suppress(PackageNotFoundError):
+            return version(name)
+    return None
+
+
+@contextlib.contextmanager
+def _stdout_kept_clean() -> Iterator[io.TextIOBase]:
+    """Give the real stdout; what anybody else writes to descriptor 1 meanwhile, C libraries too, goes to stderr."""
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout:
+        os.dup2(2, 1)
+        try:
+            yield stdout
+        finally:
+            sys.stdout.flush()
+            stdout.flush()
+            os.dup2(stdout.fileno(), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

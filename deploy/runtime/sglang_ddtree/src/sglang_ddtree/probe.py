@@ -1,0 +1,118 @@
+"""Asking the server, in a thread, until a real generation has come back.
+
+/health is 503 until SGLang's own warm-up is done, and 200 after; /v1/models and /model_info answer 200 much earlier and
+prove nothing. A failed answer is never a reason to end the server: the probe just asks again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .events import Events, Generated
+from .server_config import ProbeRequest
+
+_HEALTH_TIMEOUT_S = 25.0  # SGLang's own health generation gives up after 20 s
+_PAUSE_S = 1.0
+_LARGEST_ANSWER = 4 * 1024 * 1024
+_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+
+
+class NotReady(Exception):
+    """The server didn't answer as a ready one does; the text says how."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Endpoint:
+    """Where the server listens, and its API key."""
+
+    address: str
+    port: int
+    api_key: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        """What every request carries."""
+        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+
+
+def generate_once(endpoint: Endpoint, request: ProbeRequest) -> str:
+    """One GET /health and one POST /generate. Returns the text; raises NotReady."""
+    _ask(endpoint, "GET", "/health", None, _HEALTH_TIMEOUT_S)
+    body = {
+        "text": request.prompt,
+        "sampling_params": {"temperature": 0, "max_new_tokens": request.max_new_tokens},
+    }
+    return generated_text(_ask(endpoint, "POST", "/generate", body, request.timeout_s))
+
+
+def generated_text(answer: bytes) -> str:
+    """The text of an answer of /generate. Raises NotReady if it is empty, was aborted, or isn't such an answer."""
+    try:
+        data = json.loads(answer)
+        text, reason = data["text"], data["meta_info"]["finish_reason"]
+    except (ValueError, KeyError, TypeError):
+        raise NotReady("/generate answered something else than a generation") from None
+    kind = reason.get("type") if isinstance(reason, dict) else reason
+    if kind == "abort":
+        raise NotReady(f"/generate was aborted: {reason.get('message') if isinstance(reason, dict) else ''}")
+    if not isinstance(text, str) or not text:
+        raise NotReady("/generate answered an empty text")
+    return text
+
+
+def _ask(endpoint: Endpoint, method: str, path: str, body: Mapping[str, Any] | None, timeout_s: float) -> bytes:
+    address = _EVERY_ADDRESS.get(endpoint.address, endpoint.address)
+    connection = http.client.HTTPConnection(address, endpoint.port, timeout=timeout_s)
+    headers = endpoint.headers() | ({"Content-Type": "application/json"} if body is not None else {})
+    try:
+        connection.request(method, path, body=json.dumps(body) if body is not None else None, headers=headers)
+        response = connection.getresponse()
+        answer = response.read(_LARGEST_ANSWER)
+    except (OSError, http.client.HTTPException) as error:
+        raise NotReady(f"{path}: {error or type(error).__name__}") from None
+    finally:
+        connection.close()
+    if response.status != http.HTTPStatus.OK:
+        raise NotReady(f"{path} answered {response.status}")
+    return answer
+
+
+class Prober:
+    """Repeats `generate_once` until it succeeds, then reports Generated once and ends."""
+
+    def __init__(self, endpoint: Endpoint, request: ProbeRequest, events: Events) -> None:
+        self._endpoint = endpoint
+        self._request = request
+        self._events = events
+        self._closing = threading.Event()
+        self._said = ""
+        self._thread = threading.Thread(target=self._run, name="probe", daemon=True)
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ask no more; doesn't wait for a request on its way."""
+        self._closing.set()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                text = generate_once(self._endpoint, self._request)
+            except NotReady as reason:
+                self._say(str(reason))
+                self._closing.wait(_PAUSE_S)
+                continue
+            self._events.put(Generated(text))
+            return
+
+    def _say(self, reason: str) -> None:
+        if reason.startswith("/generate") and reason != self._said:
+            self._said = reason
+            print(f"ddtree launcher: not ready: {reason}", file=sys.stderr, flush=True)

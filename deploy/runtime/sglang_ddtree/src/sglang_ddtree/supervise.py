@@ -1,0 +1,134 @@
+"""The launcher's main loop: one queue of events, one look at the processes every two seconds."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from queue import Empty
+
+from .crash_signs import CrashWatch
+from .ending import Ending, after_exit
+from .events import Event, Events, Generated, JournalLine, ServerExited, StopRequested
+from .exit_codes import ExitCode
+from .gpu_memory import GpuMemory
+from .loading import LoadWatch
+from .notify import Notifier
+from .phases import Outcome
+from .progress import Sample
+from .server_process import ServerProcess
+
+_LOOK_EVERY_S = 2.0
+# After an exception the ranks still write their tracebacks; what SGLang does after that is a minute of waiting.
+_CRASH_GRACE_S = 3.0
+# After an exit the journal still holds lines that we haven't read.
+_SETTLE_S = 1.0
+_DRAIN_MARGIN_S = 10.0
+
+
+class Supervisor:
+    """Supervises one server until it has ended. `run` returns how; killing and recording are the caller's."""
+
+    def __init__(
+        self,
+        server: ServerProcess,
+        watch: LoadWatch,
+        notifier: Notifier,
+        events: Events,
+        *,
+        drain_s: float,
+        on_ready: Callable[[float], None],
+        gpu: GpuMemory,
+    ) -> None:
+        self._server = server
+        self._watch = watch
+        self._notifier = notifier
+        self._events = events
+        self._drain_s = drain_s
+        self._on_ready = on_ready
+        self._gpu = gpu
+        self._crash = CrashWatch()
+        self._crash_seen: float | None = None
+        self._ready = False
+        self._stop_by: float | None = None
+        self._next_look = 0.0
+        self._last_line = ""
+
+    def run(self) -> Ending:
+        """Take events until the server has ended, or has to be ended."""
+        while True:
+            event = self._next_event(_LOOK_EVERY_S)
+            ending = self._take(event) if event is not None else None
+            ending = ending or self._check(time.monotonic())
+            if ending is not None:
+                return ending
+
+    def _next_event(self, timeout_s: float) -> Event | None:
+        try:
+            return self._events.get(timeout=timeout_s)
+        except Empty:
+            return None
+
+    def _take(self, event: Event) -> Ending | None:
+        match event:
+            case JournalLine():
+                self._read(event)
+            case Generated() if self._stop_by is None and self._crash_seen is None:
+                self._ready = True
+                self._on_ready(time.monotonic())
+            case StopRequested() if self._stop_by is None:
+                self._stop_by = time.monotonic() + self._drain_s + _DRAIN_MARGIN_S
+                self._notifier.stopping("draining")
+                self._server.stop()
+            case ServerExited(returncode):
+                return self._after_exit(returncode)
+        return None
+
+    def _read(self, line: JournalLine) -> None:
+        if line.pid in (os.getpid(), 1):  # our own words and systemd's are no news of the server
+            return
+        if not self._ready:
+            self._watch.journal(line)
+        if line.pid == self._server.pid and line.message[:1].strip():
+            self._last_line = line.message
+        self._crash.feed(line.pid, line.message, line.at)
+        if self._crash.at is not None and self._crash_seen is None:
+            self._crash_seen = time.monotonic()
+
+    def _check(self, now: float) -> Ending | None:
+        if self._stop_by is not None:
+            late = now >= self._stop_by
+            return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped: drain time is over") if late else None
+        if self._crash_seen is not None:
+            return self._crashed() if now >= self._crash_seen + _CRASH_GRACE_S else None
+        if self._ready or now < self._next_look:
+            return None
+        self._next_look = now + _LOOK_EVERY_S
+        return self._look(now)
+
+    def _look(self, now: float) -> Ending | None:
+        self._watch.look(Sample(now, self._server.processes(), self._gpu.sample()))
+        ending = self._watch.verdict(now)
+        if ending is not None:
+            return ending
+        extension = self._watch.extension(now)
+        if extension is not None:
+            self._notifier.extend_timeout(extension)
+        self._notifier.status(self._watch.status(now))
+        return None
+
+    def _after_exit(self, returncode: int) -> Ending:
+        if self._stop_by is not None:
+            return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped")
+        settled = time.monotonic() + _SETTLE_S
+        while (left := settled - time.monotonic()) > 0:
+            event = self._next_event(left)
+            if isinstance(event, JournalLine):
+                self._read(event)
+            elif isinstance(event, StopRequested):
+                return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped")
+        ranks_began = self._ready or self._watch.ranks_began
+        return after_exit(returncode, ranks_began=ranks_began, crash=self._crash.reason, last_line=self._last_line)
+
+    def _crashed(self) -> Ending:
+        return Ending(ExitCode.CRASHED, Outcome.CRASHED, f"crashed: {self._crash.reason}")

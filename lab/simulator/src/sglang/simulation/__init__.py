@@ -1,0 +1,1 @@
+"""What has no counterpart in SGLang: settings, faults, pacing, the invented language."""

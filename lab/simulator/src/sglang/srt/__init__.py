@@ -1,0 +1,1 @@
+"""The serving runtime, under SGLang's own file and function names."""

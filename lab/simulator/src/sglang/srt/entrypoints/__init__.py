@@ -1,0 +1,1 @@
+"""Counterparts of SGLang's entrypoints, under its own file and function names."""

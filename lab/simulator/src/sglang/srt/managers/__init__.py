@@ -1,0 +1,1 @@
+"""Counterparts of SGLang's managers, under its own file and function names."""

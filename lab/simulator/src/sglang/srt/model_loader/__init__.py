@@ -1,0 +1,1 @@
+"""Counterparts of SGLang's model_loader, under its own file and function names."""

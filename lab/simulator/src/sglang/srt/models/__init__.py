@@ -1,0 +1,1 @@
+"""Counterparts of SGLang's models, under its own file and function names."""

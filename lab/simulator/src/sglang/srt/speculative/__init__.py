@@ -1,0 +1,1 @@
+"""Counterparts of SGLang's speculative, under its own file and function names."""

@@ -1,0 +1,186 @@
+"""Look at a GPU host before anything is changed on it, and say what would stop a deploy.
+
+Runs on the host, from standard input, with the standard library only:  python3 - '{"port": 30000, ...}' < preflight.py
+The argument is a JSON object: gpus {count, name, memory_mib, compute_cap} or {}, python, root, free_mib, paths, port,
+systemd, now (the controller's time, seconds since 1970), skew_s. The answer is {"findings": [...]} on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+LISTEN = "0A"  # st of a listening socket in /proc/net/tcp, proc(5)
+PROGRAM_TIMEOUT_S = 20.0
+PYTHON_MINIMUM = (3, 11)
+MEMORY_TOLERANCE = 0.01  # drivers reserve a little more or less of it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason not to deploy."""
+
+    check: str
+    found: str
+    expected: str
+    fix: str
+
+
+def run(*argv: str) -> tuple[int, str]:
+    """Exit status and output of a program; 127 and the reason if it can't be started or hangs."""
+    try:
+        done = subprocess.run(argv, capture_output=True, timeout=PROGRAM_TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 127, str(error)
+    shown = done.stdout if done.returncode == 0 else done.stdout + done.stderr
+    return done.returncode, shown.decode(errors="replace")
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Fit for a message: one line, nothing that a terminal would obey."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:limit]
+
+
+def check_gpus(want: dict[str, Any]) -> list[Finding]:
+    """The host's GPUs are the profile's: number, name, memory (MiB, within 1 %), compute capability."""
+    if not want:
+        return []
+    expected = f"{want['count']} x {want['name']}, {want['memory_mib']} MiB, compute capability {want['compute_cap']}"
+    status, out = run("nvidia-smi", "--query-gpu=name,memory.total,compute_cap", "--format=csv,noheader,nounits")
+    if status != 0:
+        fix = "install or repair the NVIDIA driver (R580 or newer)"
+        return [Finding("gpus", f"nvidia-smi: {one_line(out)}", expected, fix)]
+    rows = [[cell.strip() for cell in line.split(",")] for line in out.splitlines() if line.strip()]
+    wrong = [row for row in rows if not gpu_matches(row, want)]
+    if len(rows) == want["count"] and not wrong:
+        return []
+    others = one_line("; ".join(", ".join(row) for row in wrong[:8]))
+    found = f"{len(rows)} GPUs" + (f", of which differ: {others}" if wrong else "")
+    fix = "choose the hardware profile that fits this host (ddtree_hardware), or look for a lost GPU in the kernel log"
+    return [Finding("gpus", found, expected, fix)]
+
+
+def gpu_matches(row: list[str], want: dict[str, Any]) -> bool:
+    if len(row) != 3 or row[0] != want["name"] or row[2] != str(want["compute_cap"]) or not row[1].isdigit():
+        return False
+    memory = int(want["memory_mib"])
+    return abs(int(row[1]) - memory) <= memory * MEMORY_TOLERANCE
+
+
+def check_python(python: str) -> list[Finding]:
+    """The release's interpreter exists, is new enough, and can make virtual environments."""
+    wanted = ".".join(map(str, PYTHON_MINIMUM))
+    fix = f"install Python {wanted} or newer with its venv module (Debian: python3-venv), or set runtime.python"
+    code = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
+    status, out = run(python, "-c", code)
+    if status != 0:
+        expected = f"Python {wanted} or newer with venv and ensurepip"
+        return [Finding("python", f"{python}: {one_line(out)}", expected, fix)]
+    version = tuple(int(part) for part in out.split())
+    if version < PYTHON_MINIMUM:
+        return [Finding("python", f"{python} is {'.'.join(map(str, version))}", f"{wanted} or newer", fix)]
+    return []
+
+
+def check_disk(root: str, free_mib: int) -> list[Finding]:
+    """Enough free space (MiB) where releases go; `root` itself may not exist yet."""
+    place = Path(root)
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free // 2**20
+    if free >= free_mib:
+        return []
+    fix = "remove old releases (ddtree-ops releases) or enlarge the file system"
+    return [Finding("disk", f"{free} MiB free at {place}", f"{free_mib} MiB", fix)]
+
+
+def check_paths(paths: list[str]) -> list[Finding]:
+    """The model directories are there at all; role `model` looks inside."""
+    missing = [path for path in paths if not Path(path).is_dir()]
+    fix = "put the model there (nothing is downloaded), or mount its file system"
+    return [Finding("model", f"{path} is no directory", "a model directory", fix) for path in missing]
+
+
+def check_systemd(minimum: int) -> list[Finding]:
+    """systemd runs and is new enough for LoadCredential= and EXTEND_TIMEOUT_USEC."""
+    status, out = run("systemctl", "--version")
+    match = re.match(r"systemd (\d+)", out)
+    if status == 0 and match and int(match[1]) >= minimum:
+        return []
+    expected = f"systemd {minimum} or newer"
+    return [Finding("systemd", one_line(out, 80), expected, "use a host with a newer distribution")]
+
+
+def check_port(port: int) -> list[Finding]:
+    """Nobody but our own unit listens on the port."""
+    unit = f"ddtree-server@{port}.service"
+    sockets = listening_inodes(port)
+    for pid in processes_with(sockets) if sockets else []:
+        cgroup = read(f"/proc/{pid}/cgroup")
+        if unit not in cgroup:
+            command = one_line(read(f"/proc/{pid}/cmdline").replace("\0", " "), 120)
+            place = one_line(cgroup.rsplit("/", 1)[-1], 80)
+            fix = f"stop it (systemctl status {pid}), or give this server another port"
+            return [Finding("port", f"port {port} is taken by pid {pid} ({command}) of {place}", "a free port", fix)]
+    return []
+
+
+def listening_inodes(port: int) -> set[str]:
+    """Inodes of the sockets that listen on a TCP port, from /proc/net/tcp and tcp6."""
+    lines = [line.split() for table in ("tcp", "tcp6") for line in read(f"/proc/net/{table}").splitlines()[1:]]
+    return {line[9] for line in lines if line[3] == LISTEN and int(line[1].rsplit(":", 1)[1], 16) == port}
+
+
+def processes_with(inodes: set[str]) -> list[int]:
+    """Processes that hold one of these sockets open, lowest pid first."""
+    targets = {f"socket:[{inode}]" for inode in inodes}
+    running = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [pid for pid in running if targets & open_files(pid)]
+
+
+def open_files(pid: int) -> set[str]:
+    """What a process's file descriptors point to; nothing if it has just gone."""
+    try:
+        return {str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()}
+    except OSError:
+        return set()
+
+
+def read(path: str) -> str:
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def check_clock(controller: float, skew_s: float) -> list[Finding]:
+    """Both clocks agree: else logs can't be compared, and TLS and tokens fail in odd ways."""
+    ahead = time.time() - controller
+    if abs(ahead) <= skew_s:
+        return []
+    found = f"the host's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the controller's"
+    fix = "start a time service (chrony or systemd-timesyncd)"
+    return [Finding("clock", found, f"at most {skew_s:.0f} s apart", fix)]
+
+
+def findings(want: dict[str, Any]) -> list[Finding]:
+    return [
+        *check_gpus(want["gpus"]),
+        *check_python(want["python"]),
+        *check_disk(want["root"], want["free_mib"]),
+        *check_paths(want["paths"]),
+        *check_systemd(want["systemd"]),
+        *check_port(want["port"]),
+        *check_clock(want["now"], want["skew_s"]),
+    ]
+
+
+if __name__ == "__main__":
+    json.dump({"findings": [asdict(finding) for finding in findings(json.loads(sys.argv[1]))]}, sys.stdout)

@@ -1,0 +1,89 @@
+"""One lab for all tests on hosts: booted at the first test that needs it, cleaned at the end whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts.lab import Lab
+
+PROJECT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+COMMAND_TIMEOUT = 240.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs real hosts."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.hosts)
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    """Hosts ct200 and b300 of a lab of their own, beside any demo lab."""
+    lab = Lab("test")
+    lab.down()  # what a killed run may have left
+    lab.up("ct200", "b300=b300-8x")
+    try:
+        yield lab
+    finally:
+        lab.down()
+
+
+@pytest.fixture
+def lab_inventory(lab: Lab, tmp_path: Path) -> Path:
+    """inventories/lab for the test lab: the demo lab's ssh_config replaced by ours."""
+    target = tmp_path / "inventory"
+    shutil.copytree(PROJECT / "inventories" / "lab", target)
+    for path in target.rglob("*.yml"):
+        text = path.read_text()
+        path.write_text(text.replace("/var/lib/ddtree-lab/demo/", "/var/lib/ddtree-lab/test/"))
+    return target
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A ddtree-ops command that ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON on stdout; nothing else may stand there."""
+        return json.loads(self.stdout)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The real `ddtree-ops` command with an inventory."""
+
+    inventory: Path
+
+    def __call__(self, *args: str, env: Mapping[str, str] | None = None, timeout: float = COMMAND_TIMEOUT) -> Ran:
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "ddtree-ops"), *args],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env={**os.environ, "DDTREE_OPS_INVENTORY": str(self.inventory), **(env or {})},
+        )
+        print(f"$ ddtree-ops {' '.join(args)}  -> {done.returncode}\n{done.stdout}{done.stderr}")  # noqa: T201
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def tool(lab_inventory: Path) -> Tool:
+    return Tool(lab_inventory)

@@ -1,0 +1,121 @@
+"""The readiness state machine: which news ends a wait, and which must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddtree_ops.units.readiness import LINGER_SECONDS, STALL_MARGIN_SECONDS, Died, Readiness, Ready, Stalled, TimedOut
+from ddtree_ops.units.systemctl import Active, UnitState, parse_show
+
+LOADING = parse_show("LoadState=loaded\nActiveState=activating\nSubState=start\nInvocationID=new\nStatusText=weights 41% eta 20s\n")
+SERVING = replace(LOADING, active=Active.ACTIVE, sub="running", status_text="ready")
+CRASHED = replace(LOADING, active=Active.FAILED, sub="failed", result="exit-code", exit_status=70, status_text="")
+FATAL = "[2026-11-29 18:37:34 TP0] Scheduler hit an exception: Traceback (most recent call last):"
+
+
+def readiness(old: str | None = None) -> Readiness:
+    return Readiness(started=100.0, budget=600.0, stall_after=60.0, old_invocation=old)
+
+
+def test_loading_shows_phase_percent_and_eta() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    waiting = machine.waiting(107.0)
+    assert (waiting.segment, waiting.percent, waiting.eta, waiting.elapsed) == ("weights", 41, 20, 7.0)
+    assert machine.verdict(107.0) is None
+
+
+@pytest.mark.parametrize("text", ["", "ready to roll \x1b[31m", "weights lots%", "weights 41% eta"])
+def test_a_status_text_of_another_form_is_shown_as_it_is(text: str) -> None:
+    machine = readiness()
+    machine.unit(replace(LOADING, status_text=text), 101.0)
+    assert machine.waiting(101.0).percent is None
+
+
+def test_systemd_says_ready() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.unit(SERVING, 140.0)
+    assert machine.verdict(140.0) == Ready(40.0, "systemd")
+
+
+def test_http_says_ready_first() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.answered(139.0)
+    assert machine.verdict(139.0) == Ready(39.0, "http")
+
+
+def test_what_the_replaced_run_says_counts_for_nothing() -> None:
+    machine = readiness(old="old")
+    machine.unit(replace(SERVING, invocation="old"), 101.0)
+    machine.entry(FATAL, "old", 101.0)
+    assert machine.verdict(110.0) is None
+    assert machine.invocation is None
+
+
+def test_a_crash_in_the_journal_is_told_without_systemd_and_after_the_other_ranks_had_their_say() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.entry(FATAL, "new", 120.0)
+    assert machine.verdict(120.0 + LINGER_SECONDS / 2) is None
+    verdict = machine.verdict(120.0 + LINGER_SECONDS)
+    assert isinstance(verdict, Died)
+    assert "Scheduler hit an exception" in verdict.reason
+
+
+def test_a_traceback_alone_does_not_kill() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.entry("Traceback (most recent call last):", "new", 120.0)
+    assert machine.verdict(125.0) is None
+
+
+def test_ready_never_wins_over_a_crash_that_was_seen() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.entry(FATAL, "new", 120.0)
+    machine.answered(120.1)
+    machine.unit(SERVING, 120.2)
+    assert isinstance(machine.verdict(122.0), Died)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        CRASHED,
+        replace(LOADING, sub="auto-restart"),
+        replace(LOADING, invocation="a third one"),
+        replace(LOADING, active=Active.INACTIVE, sub="dead"),
+    ],
+    ids=["failed", "waits for its restart", "was restarted", "was stopped"],
+)
+def test_systemd_alone_can_tell_of_a_death(state: UnitState) -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.unit(state, 110.0)
+    assert isinstance(machine.verdict(110.0 + LINGER_SECONDS), Died)
+
+
+def test_the_launchers_own_verdict_of_a_stall() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.unit(replace(CRASHED, exit_status=75, status_text="stalled: nothing moved for 60 s"), 200.0)
+    assert machine.verdict(200.0) == Stalled(100.0, "stalled: nothing moved for 60 s")
+
+
+def test_silence_of_everything_is_a_stall_and_a_moving_status_is_not() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.unit(replace(LOADING, status_text="weights 42% eta 19s"), 150.0)
+    assert machine.verdict(105.0 + 60.0 + STALL_MARGIN_SECONDS + 1) is None
+    assert isinstance(machine.verdict(150.0 + 60.0 + STALL_MARGIN_SECONDS + 1), Stalled)
+
+
+def test_the_budget_ends_a_load_that_moves_for_ever() -> None:
+    machine = readiness()
+    for second in range(101, 702):
+        machine.unit(replace(LOADING, status_text=f"weights {second % 100}%"), float(second))
+    assert isinstance(machine.verdict(701.0), TimedOut)
