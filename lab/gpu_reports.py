@@ -137,9 +137,7 @@ def nvlinks(host: Host, gpus: Sequence[Gpu]) -> Iterator[str]:
     links = int(host.facts["interconnect"][2:]) if host.facts["interconnect"].startswith("NV") else 0
     for gpu, title in zip(gpus, list_gpus(gpus), strict=True):
         yield title
-        yield from (
-            f"\t Link {n}: {gpu.fields.get(f'nvlink.{n}', f'{NVLINK_5_LANE_GBPS:g} GB/s')}" for n in range(links)
-        )
+        yield from (f"\t Link {n}: {gpu.fields.get(f'nvlink.{n}', f'{NVLINK_5_LANE_GBPS:g} GB/s')}" for n in range(links))
 
 
 def table(host: Host, gpus: Sequence[Gpu]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 What the GPUs are comes from /etc/ddtree-lab/gpu.json (lab/profiles), what happened to them from
 /run/ddtree-lab/gpu-state.json, which may be absent:
 
-    {"driver": "ok" | "not_loaded" | "version_mismatch",
+    {"driver": "ok" | "not_loaded" | "version_mismatch" | "hang",
      "gpus": {"3": {"state": "ok" | "missing" | "lost", "temperature.gpu": 91, "memory.used": 90000, ...}},
      "processes": [{"pid": 4242, "gpu": 3, "used_memory": 90000, "name": "python3"}]}
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import signal
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,8 @@ def read_host() -> Host:
 
 
 def _check_driver(driver: str) -> None:
+    if driver == "hang":  # as on a host with a broken GPU; there even SIGKILL may not end it
+        signal.pause()
     if driver == "not_loaded":
         message = (
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "

@@ -1,7 +1,7 @@
 #!/bin/bash
 # hosts.sh - lab hosts: real Linux hosts (systemd, journald, sshd, an address each) on this machine.
 #
-#   up [NAME[=PROFILE] ...]  boot hosts and wait for ssh (default: ct200 b300); PROFILE is rtx-pro-6000-8x or b300-8x
+#   up [NAME[=PROFILE] ...]  boot hosts and wait for ssh (default: ct200 b300); PROFILE is b300-8x or rtx-pro-6000-8x
 #   down                     end all hosts of this lab and remove everything it made; the root file system stays cached
 #   start|stop|crash|reboot HOST     stop = clean shutdown, crash = power cut
 #   freeze|thaw HOST         the whole host hangs / goes on
@@ -50,14 +50,14 @@ lock_machine() { lock 8 "$LABS"; }
 unlock_machine() { exec 8<&-; }
 
 profile_of() { # NAME or NAME=PROFILE -> profile
-  local profile=${1#*=}
-  case $profile in
-    b300*) profile=b300-8x ;;
-    *) [ "$profile" = "$1" ] || [ "$profile" = ct200 ] || [ -f "$HERE/profiles/$profile.json" ] ||
-      die "no GPU profile '$profile'; there are: $(cd "$HERE/profiles" && echo *.json | sed 's/\.json//g')" ;;
+  local wanted=${1#*=}
+  case $wanted in
+    b300) wanted=b300-8x ;;
+    ct200) wanted=rtx-pro-6000-8x ;;
+    "$1") wanted=rtx-pro-6000-8x ;; # a mere name
   esac
-  [ -f "$HERE/profiles/$profile.json" ] || profile=rtx-pro-6000-8x
-  echo "$profile"
+  [ -f "$HERE/profiles/$wanted.json" ] || die "no GPU profile '$wanted'; there are: $(basename -s .json "$HERE"/profiles/* | xargs)"
+  echo "$wanted"
 }
 
 lab_up() {
@@ -96,6 +96,7 @@ lab_down() { # trusts nothing: also clears what is left of a lab whose processes
   unmount_below "$STATE"
   rm -rf "$STATE"
   restore_machine_limits
+  rmdir --ignore-fail-on-non-empty "$LABS"
 }
 
 lab_ls() {

@@ -91,10 +91,15 @@ write_identity() { # host, overlay, address
   install -m 600 "$STATE/id_ed25519.pub" "$up/root/.ssh/authorized_keys"
   echo "$host" >"$up/etc/hostname"
   printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$host" >"$up/etc/hosts"
-  install -m 644 /etc/resolv.conf "$up/etc/resolv.conf"
+  install -m 644 "$(resolver_file)" "$up/etc/resolv.conf"
   ssh-keygen -q -t ed25519 -N '' -C "$host" -f "$up/etc/ssh/ssh_host_ed25519_key"
   printf '[Match]\nName=host0\n[Link]\nMTUBytes=%s\n[Network]\nAddress=%s/24\nGateway=%s\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n' \
     "$(<"$STATE/mtu")" "$3" "$gateway" >"$up/etc/systemd/network/10-host0.network"
+}
+
+resolver_file() { # systemd-resolved's stub on 127.0.0.53 can't be asked from inside
+  local real=/run/systemd/resolve/resolv.conf
+  if grep -q '^nameserver 127\.' /etc/resolv.conf && [ -f "$real" ]; then echo "$real"; else echo /etc/resolv.conf; fi
 }
 
 write_lab_files() { # overlay, profile: the GPUs that this host pretends to have, and the simulator's settings

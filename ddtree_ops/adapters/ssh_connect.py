@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ def connect(host: Host, timeout: float) -> Any:
     import fabric
     import paramiko
 
+    # paramiko logs each refused channel (a server that still loads) and each lost connection; both reach us as errors.
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     wanted = host.connection
     config = fabric.Config(runtime_ssh_path=wanted.ssh_config_file)
     jump = wanted.options.get("proxyjump")

@@ -67,5 +67,5 @@ def document(host: str, waited: Waited) -> dict[str, Any]:
         "host": host,
         "verdict": type(waited.verdict).__name__.lower(),
         **dataclasses.asdict(waited.verdict),
-        "failure": waited.failure.to_json() if waited.failure else None,
+        "failure": waited.failure.to_data() if waited.failure else None,
     }

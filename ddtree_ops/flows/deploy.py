@@ -55,7 +55,7 @@ class Deploy:
                 return self._report(Outcome.WOULD_CHANGE, PENDING_EXIT, _serving(plan))
             loading = plan.is_loading and not full
             if not loading:
-                self._stage(plan, full)
+                self._stage()
                 self._validate()
         except DdtreeOpsError as error:
             outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
@@ -78,9 +78,7 @@ class Deploy:
             step.text = "nothing to do" if plan.nothing_to_do else f"{len(plan.changes)} changes to {self._release.id}"
         return plan
 
-    def _stage(self, plan: Plan, full: bool) -> None:
-        if plan.is_staged and not full:
-            return
+    def _stage(self) -> None:
         with self._log.step("stage") as step:
             result = self._playbooks.run("deploy", self._host, self._release.role_variables(), self._tell_task)
             step.text = f"{len(result.tasks)} tasks, {result.changed} changed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_ops.flows.wait import Mark, Server
-from ddtree_ops.report.failure import FailureReport
+from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.diagnose import Diagnoser
 
@@ -24,5 +24,5 @@ def _report(server: Server, argv: tuple[str, ...]) -> FailureReport | None:
     with server.shell.stream(argv) as stream:
         for entry in journal.read_export(stream.chunks()):
             diagnoser.feed(entry)
-    report = FailureReport.from_diagnosis(diagnoser.finish(), host=server.shell.host, unit=server.unit)
+    report = from_diagnosis(diagnoser.finish(), host=server.shell.host, unit=server.unit)
     return report if report.failures else None

@@ -11,7 +11,7 @@ from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.progress import LoadNews, Tell
 from ddtree_ops.flows.sources import Source, Sources
 from ddtree_ops.ports import Clock, Command, Http, Shell
-from ddtree_ops.report.failure import FailureReport
+from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
@@ -59,7 +59,7 @@ class Waited:
             return self.verdict.seconds
         kind = ServerDied if isinstance(self.verdict, Died) else ServerStalled
         what = {Died: "the server died", Stalled: "the load stalled"}.get(type(self.verdict), "the load took too long")
-        title = self.failure.title if self.failure else None
+        title = self.failure.root.title if self.failure and self.failure.root else None
         raise kind(
             f"{host}: {what} after {self.verdict.seconds:.1f} s: {title or self.verdict.reason}",
             hint=f"ddtree-ops logs --host {host}",
@@ -137,5 +137,5 @@ class _Waiter:
             self._readiness.answered(now)
 
     def _report(self) -> FailureReport | None:
-        report = FailureReport.from_diagnosis(self._diagnoser.finish(), host=self._server.shell.host, unit=self._server.unit)
+        report = from_diagnosis(self._diagnoser.finish(), host=self._server.shell.host, unit=self._server.unit)
         return report if report.failures else None

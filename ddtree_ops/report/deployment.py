@@ -70,5 +70,5 @@ class DeploymentReport:
             **document,
             "evidence": list(self.evidence),
             "steps": [dataclasses.asdict(step) for step in self.steps],
-            "failure": self.failure.to_json() if self.failure else None,
+            "failure": self.failure.to_data() if self.failure else None,
         }

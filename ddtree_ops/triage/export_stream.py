@@ -56,10 +56,13 @@ class ExportReader:
         """
         start, buffer = 0, self._buffer
         while (end := buffer.find(b"\n\n", start)) >= 0:
-            pairs = [line.partition("=") for line in buffer[start:end].decode("utf-8", "replace").split("\n")]
-            if not all(separator for _, separator, _ in pairs) or end - start > MESSAGE_LIMIT:
+            text = buffer[start:end].decode("utf-8", "replace")
+            try:
+                fields = dict([line.split("=", 1) for line in text.split("\n")])
+            except ValueError:
                 break
-            fields = {name: value for name, _, value in pairs}
+            if end - start > MESSAGE_LIMIT:
+                break
             yield from_fields(fields, fields.get("MESSAGE", ""))
             start = end + 2
         del buffer[:start]

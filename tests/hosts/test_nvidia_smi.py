@@ -16,10 +16,19 @@ FACTS = [
 HOST = "ct200"
 
 
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A lab for this file alone: no other test's server runs on its GPUs."""
+    lab = Lab("labtest-gpu")
+    lab.down()
+    lab.up()
+    yield lab
+    lab.down()
+
+
 @pytest.fixture
 def gpus(lab: Lab) -> Iterator[Lab]:
-    """The session's lab; its GPUs are well again after the test."""
-    lab.gpu_state(HOST, None)
+    """The lab with GPUs that are well again after the test."""
     yield lab
     lab.gpu_state(HOST, None)
 
@@ -69,6 +78,11 @@ def test_a_lost_gpu_fails_every_query_that_includes_it(gpus: Lab) -> None:
 def test_a_broken_driver(gpus: Lab, driver: str, code: int) -> None:
     gpus.gpu_state(HOST, {"driver": driver})
     assert gpus.ssh(HOST, "nvidia-smi -L").returncode == code
+
+
+def test_a_hanging_driver(gpus: Lab) -> None:
+    gpus.gpu_state(HOST, {"driver": "hang"})
+    assert gpus.ssh(HOST, "timeout 1 nvidia-smi -L").returncode == 124  # timeout(1): it had to be ended
 
 
 def test_errors_and_foreign_processes_show(gpus: Lab) -> None:

@@ -1,8 +1,9 @@
 """Look at a GPU host before anything is changed on it, and say what would stop a deploy.
 
 Runs on the host, from standard input, with the standard library only:  python3 - '{"port": 30000, ...}' < preflight.py
-The argument is a JSON object: gpus {count, name, memory_mib, compute_cap} or {}, python, root, free_mib, paths, port,
-systemd, now (the controller's time, seconds since 1970), skew_s. The answer is {"findings": [...]} on standard output.
+The argument is a JSON object: gpus {count, name, memory_mib, compute_cap} or {}, python, root, release (its id), free_mib,
+paths, port, systemd, now (the controller's time, seconds since 1970), skew_s.
+The answer on standard output is {"findings": [{"check", "found", "expected", "fix"}]}.
 """
 
 from __future__ import annotations
@@ -89,9 +90,11 @@ def check_python(python: str) -> list[Finding]:
     return []
 
 
-def check_disk(root: str, free_mib: int) -> list[Finding]:
-    """Enough free space (MiB) where releases go; `root` itself may not exist yet."""
+def check_disk(root: str, release: str, free_mib: int) -> list[Finding]:
+    """Enough free space (MiB) where releases go, unless this one is there already; `root` itself may not exist yet."""
     place = Path(root)
+    if (place / "releases" / release / "manifest.json").is_file():
+        return []
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free // 2**20
@@ -174,7 +177,7 @@ def findings(want: dict[str, Any]) -> list[Finding]:
     return [
         *check_gpus(want["gpus"]),
         *check_python(want["python"]),
-        *check_disk(want["root"], want["free_mib"]),
+        *check_disk(want["root"], want["release"], want["free_mib"]),
         *check_paths(want["paths"]),
         *check_systemd(want["systemd"]),
         *check_port(want["port"]),

@@ -14,7 +14,7 @@ from sglang.srt.server_args import ServerArgs, prepare_server_args
 
 def run_server(server_args: ServerArgs, settings: Settings) -> None:
     """Run the HTTP server with its processes until it is told to stop."""
-    from sglang.srt.entrypoints.http_server import launch_server  # noqa: PLC0415 - as SGLang does
+    from sglang.srt.entrypoints.http_server import launch_server
 
     launch_server(server_args, settings)
 

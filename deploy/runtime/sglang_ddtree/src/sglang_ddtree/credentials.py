@@ -22,9 +22,7 @@ def read_credential(name: str) -> str:
     """The secret itself, without the newline that editors put behind it. Raises ConfigError."""
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     if not directory:
-        raise ConfigError(
-            f"credential {name}: CREDENTIALS_DIRECTORY is not set; does the unit have LoadCredential={name}?"
-        )
+        raise ConfigError(f"credential {name}: CREDENTIALS_DIRECTORY is not set; does the unit have LoadCredential={name}?")
     try:
         value = (Path(directory) / name).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,7 +1,8 @@
 """Following this start's own journal, in a thread.
 
 The match is systemd's invocation id, which is new for each start: reading from the journal's beginning (`--no-tail`)
-then costs nothing and loses no first line, which `-n0` or `-u UNIT` would.
+then costs nothing and loses no first line, which `-n0` or `-u UNIT` would. `--merge`, because `--follow` alone
+adds a match for this boot's id, and a service in a container with ProtectProc= sees the outer machine's id.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class JournalFollower:
             "--output=export",
             f"--output-fields={_FIELDS}",
             "--follow",
+            "--merge",
             "--quiet",
             *position,
             f"_SYSTEMD_INVOCATION_ID={self._invocation}",
@@ -72,9 +74,7 @@ class JournalFollower:
 
     def _follow_once(self) -> str:
         try:
-            process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
+            process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except OSError as error:
             return str(error)
         self._process = process

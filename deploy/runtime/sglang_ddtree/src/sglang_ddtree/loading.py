@@ -29,10 +29,10 @@ class LoadWatch:
         self._extended_for = -1.0
         self._extended_at = now - _EXTENSION_EVERY_S
 
-    def journal(self, line: JournalLine) -> None:
-        """Take one line of the server's log."""
-        self.tracker.feed(line.message, line.at)
+    def journal(self, line: JournalLine) -> bool:
+        """Take one line of the server's log. True if phase or fraction changed."""
         self._movement.log(line.message, line.at)
+        return self.tracker.feed(line.message, line.at)
 
     def look(self, sample: Sample) -> None:
         """Take one look at the processes and GPUs."""

@@ -87,8 +87,8 @@ class Supervisor:
     def _read(self, line: JournalLine) -> None:
         if line.pid in (os.getpid(), 1):  # our own words and systemd's are no news of the server
             return
-        if not self._ready:
-            self._watch.journal(line)
+        if not self._ready and self._watch.journal(line) and self._stop_by is None:
+            self._notifier.status(self._watch.status(time.monotonic()))
         if line.pid == self._server.pid and line.message[:1].strip():
             self._last_line = line.message
         self._crash.feed(line.pid, line.message, line.at)

@@ -10,9 +10,7 @@ from typing import Any
 from sglang.simulation import wire
 
 _ABANDONED = "abandoned"  # said by a rank that leaves with an exception
-_LOST = (
-    "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Read error [127.0.0.1]:{port}: Connection reset by peer"
-)
+_LOST = "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Read error [127.0.0.1]:{port}: Connection reset by peer"
 
 
 class ProcessGroup:

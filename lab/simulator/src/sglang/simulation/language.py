@@ -8,26 +8,23 @@ from collections.abc import Mapping, Sequence
 EOS = 0
 _BYTES = 1  # tokens 1..256 are single bytes, so that any text can be encoded
 _WORDS_FROM = 257
-_WORDS = tuple(
-    f" {word}"
-    for word in (
-        "a able about after again all almost also an and any are around as at back because before being below best "
-        "between block both branch bus but by cache call can case check clear close code column common copy core could "
-        "count cycle data day deep depth does done down draft each early edge end enough even every fact far fast few "
-        "field file first five flow follow form found four free from full gate get give go good graph great group grow "
-        "had half has have head help here high hold how idea if in into is it item its just keep key kind know large "
-        "last late layer lead left length less let level light like limit line link list little local long look low "
-        "main make many map mark may mean might mode model more most move much must name near need never new next no "
-        "node not note now number of off often old on once one only open or order other our out over own page part "
-        "pass path place plain plan point port prefix proof queue quick range rank rate read real rest right ring root "
-        "row rule run same scale second see send serve set seven shape share short show side since single size slow "
-        "small so some space speed stage start state step still stop store such sum sure table take target task tell "
-        "ten than that the their then there these they thing this those three through time to token too top trace tree "
-        "true try turn two type under unit until up us use value verify very view wait walk want was way we weight "
-        "well what when where which while who why wide width will with word work would write year yes you your zero "
-        "Paris London Berlin Tokyo Rome four . , capital France city river four 4 blue Pacific Shakespeare Python"
-    ).split()
-)
+_VOCABULARY = """
+a able about after again all almost also an and any are around as at back because before being below best between
+block both branch bus but by cache call can case check clear close code column common copy core could count cycle data
+day deep depth does done down draft each early edge end enough even every fact far fast few field file first five flow
+follow form found four free from full gate get give go good graph great group grow had half has have head help here
+high hold how idea if in into is it item its just keep key kind know large last late layer lead left length less let
+level light like limit line link list little local long look low main make many map mark may mean might mode model
+more most move much must name near need never new next no node not note now number of off often old on once one only
+open or order other our out over own page part pass path place plain plan point port prefix proof queue quick range
+rank rate read real rest right ring root row rule run same scale second see send serve set seven shape share short
+show side since single size slow small so some space speed stage start state step still stop store such sum sure table
+take target task tell ten than that the their then there these they thing this those three through time to token too
+top trace tree true try turn two type under unit until up us use value verify very view wait walk want was way we
+weight well what when where which while who why wide width will with word work would write year yes you your zero
+Paris London Berlin Tokyo Rome four . , capital France city river four 4 blue Pacific Shakespeare Python
+"""
+_WORDS = tuple(f" {word}" for word in _VOCABULARY.split())
 _ID: Mapping[str, int] = {word: _WORDS_FROM + index for index, word in enumerate(dict.fromkeys(_WORDS))}
 _TEXT: Mapping[int, str] = {number: word for word, number in _ID.items()}
 VOCAB_SIZE = _WORDS_FROM + len(_ID)

@@ -51,7 +51,7 @@ def fork(run: Callable[[], None]) -> int:
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - a forked child must never return into its parent's code
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(code)

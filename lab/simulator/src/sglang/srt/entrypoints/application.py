@@ -26,9 +26,7 @@ HEALTH_TIMEOUT = 20.0  # seconds, SGLANG_HEALTH_CHECK_TIMEOUT's default
 class Application:
     """State of the serving main process."""
 
-    def __init__(
-        self, server_args: ServerArgs, settings: Settings, engine: Engine, config: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, server_args: ServerArgs, settings: Settings, engine: Engine, config: Mapping[str, Any]) -> None:
         self.server_args = server_args
         self.settings = settings
         self.info = engine.scheduler_infos[0]

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sglang.simulation import wire
@@ -75,13 +76,11 @@ def launch_subprocesses(server_args: ServerArgs, settings: Settings) -> Engine:
             has_draft=server_args.speculative_algorithm is not None,
         )
         closing = [*readers, reader, requests, tokens, detokenizer_texts, texts]
-        pids.append(
-            fork(lambda: _run_rank(server_args, context, ends, closing, rank_requests, rank_outputs, writer))  # noqa: B023
-        )
+        pids.append(fork(partial(_run_rank, server_args, context, ends, closing, rank_requests, rank_outputs, writer)))
         writer.close()
         readers.append(reader)
     keep = [*readers, requests, rank_requests, rank_outputs, texts]
-    detokenizer = fork(lambda: _run_detokenizer(ends, keep, tokens, detokenizer_texts))
+    detokenizer = fork(partial(_run_detokenizer, ends, keep, tokens, detokenizer_texts))
     pids.append(detokenizer)
     keep_only(ends, None)
     for connection in (rank_requests, rank_outputs, tokens, detokenizer_texts):

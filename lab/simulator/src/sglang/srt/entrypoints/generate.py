@@ -27,9 +27,7 @@ def handle(handler: Handler, application: Application, body: dict[str, Any]) -> 
         handler.answer(_last(outputs))
 
 
-def _outputs(
-    application: Application, text: Any, params: SamplingParams, rid: str | None
-) -> Iterator[dict[str, Any]]:
+def _outputs(application: Application, text: Any, params: SamplingParams, rid: str | None) -> Iterator[dict[str, Any]]:
     if not isinstance(text, str):
         raise BadRequest("Either text, input_ids or input_embeds should be provided; the simulator takes text.")
     answers = application.tokenizer_manager.generate(text, params, rid)

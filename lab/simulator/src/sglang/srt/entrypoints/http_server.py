@@ -14,7 +14,7 @@ from sglang.simulation.console import exception_text, log
 from sglang.simulation.context import hang
 from sglang.simulation.settings import Settings
 from sglang.srt.entrypoints.engine import Engine, kill_process_tree, launch_subprocesses
-from sglang.srt.model_loader.config import missing_file, read_config
+from sglang.srt.model_loader.config import read_config
 
 if TYPE_CHECKING:
     from sglang.srt.entrypoints.application import Application
@@ -29,14 +29,6 @@ def launch_server(server_args: ServerArgs, settings: Settings) -> None:
     log("flashinfer.comm is not available, falling back to standard implementation")
     log(f"server_args={server_args!r}")
     log("Using default HuggingFace chat template with detected content format: string")
-    if server_args.speculative_draft_model_path and not os.path.exists(  # noqa: PTH110
-        f"{server_args.speculative_draft_model_path}/generation_config.json"
-    ):
-        reason = missing_file(server_args.speculative_draft_model_path, "generation_config.json")
-        log(
-            f"Failed to load generation config for {server_args.speculative_draft_model_path}: {reason}. "
-            "Proceeding without generation config."
-        )
     pids: list[int] = []
     try:
         engine = launch_subprocesses(server_args, settings)
@@ -49,9 +41,9 @@ def launch_server(server_args: ServerArgs, settings: Settings) -> None:
 
 
 def _serve(server_args: ServerArgs, settings: Settings, engine: Engine, config: Any) -> None:
-    from sglang.srt.entrypoints.application import Application  # noqa: PLC0415
-    from sglang.srt.entrypoints.http_handler import listen  # noqa: PLC0415
-    from sglang.srt.entrypoints.lifecycle import Lifecycle  # noqa: PLC0415
+    from sglang.srt.entrypoints.application import Application
+    from sglang.srt.entrypoints.http_handler import listen
+    from sglang.srt.entrypoints.lifecycle import Lifecycle
 
     application = Application(server_args, settings, engine, config)
     lifecycle = Lifecycle(settings, engine, application)

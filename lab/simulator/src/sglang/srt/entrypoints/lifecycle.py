@@ -96,10 +96,7 @@ class Lifecycle:
                 log(f"All pyspy dump attempts failed for PID {pid}.")
         if os.environ.get("SGLANG_CUDA_COREDUMP_BEFORE_CRASH", "1").lower() in ("0", "false"):
             return
-        log(
-            "CUDA user-triggered coredump is not enabled. Set CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1 before CUDA "
-            "initialization."
-        )
+        log("CUDA user-triggered coredump is not enabled. Set CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1 before CUDA initialization.")
         for pid in live:
             pipe = f"{os.getcwd()}/corepipe.cuda.{socket.gethostname()}.{pid}"  # noqa: PTH109
             log(

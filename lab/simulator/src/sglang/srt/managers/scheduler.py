@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,11 @@ from sglang.simulation.process import set_title
 from sglang.srt.managers.schedule_batch import ForwardMode, GenerationBatchResult, Req, ScheduleBatch
 from sglang.srt.managers.tp_worker import TpModelWorker
 from sglang.srt.mem_cache.radix_cache import RadixCache
+from sglang.srt.model_loader.config import missing_file
 from sglang.srt.observability.scheduler_metrics import SchedulerMetrics
 from sglang.srt.speculative.dflash_worker import DFlashWorker
 from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
+from sglang.srt.utils.watchdog import start_watchdog, warn_of_open_group
 
 if TYPE_CHECKING:
     from sglang.srt.server_args import ServerArgs
@@ -145,9 +146,9 @@ class Scheduler:
         if batch.forward_mode is ForwardMode.DECODE:
             self._note_phase(batch)
         batch_result = self.model_worker.forward_batch_generation(
-            batch
+            batch,
         )
-        return batch_result
+        return batch_result  # noqa: RET504 - the line above stands in recorded tracebacks
 
     def _note_phase(self, batch: ScheduleBatch) -> None:
         fresh = [req for req in batch.reqs if len(req.output) == 1]
@@ -165,9 +166,8 @@ class Scheduler:
                 req.verify_ct += 1
                 req.correct_drafts += len(req.output) - before - 1
         running = [*self.running, *batch.reqs] if batch.forward_mode is ForwardMode.EXTEND else self.running
-        if self.context.rank == 0:
-            if batch.forward_mode is ForwardMode.DECODE:
-                self.metrics.decode(batch.reqs, result, len(self.waiting_queue))
+        if self.context.rank == 0 and batch.forward_mode is ForwardMode.DECODE:
+            self.metrics.decode(batch.reqs, result, len(self.waiting_queue))
         self.running = [req for req in running if req.finish_reason is None]
         if self.context.rank == 0:
             if not self.running and not self.waiting_queue:
@@ -210,6 +210,7 @@ def run_scheduler_process(
     suffix = f"_TP{context.rank}" if context.size > 1 else ""
     set_title(f"sglang::scheduler{suffix}")
     set_rank_prefix(f" TP{context.rank}" if context.size > 1 else "")
+    _note_generation_config(server_args.speculative_draft_model_path)
     try:
         scheduler = Scheduler(
             server_args,
@@ -227,44 +228,18 @@ def run_scheduler_process(
                 "available_gb": context.gpu.available,
             },
         )
-        _start_watchdog(scheduler)
+        start_watchdog(scheduler)
         scheduler.run_event_loop()
-    except Exception:
+    except Exception:  # noqa: BLE001 - as SGLang: whatever it is ends the server
         log(f"Scheduler hit an exception: {exception_text()}")
         context.group.abandon()
         abandon_open_bars()
         os.kill(os.getppid(), signal.SIGQUIT)
-    _warn_of_process_group(context)
+    warn_of_open_group(context)
 
 
-def _start_watchdog(scheduler: Scheduler) -> None:
-    """End the server if a batch runs for longer than --watchdog-timeout seconds."""
-    threading.Thread(target=_watch, args=(scheduler, os.getppid()), daemon=True).start()
-
-
-def _watch(scheduler: Scheduler, parent: int) -> None:
-    timeout = scheduler.server_args.watchdog_timeout
-    last, since = scheduler.forward_ct, time.monotonic()
-    while True:
-        time.sleep(min(timeout / 2, 5))
-        now = time.monotonic()
-        if scheduler.forward_ct != last or not scheduler.running:
-            last, since = scheduler.forward_ct, now
-        elif now - since > timeout:
-            log(f"Scheduler watchdog timeout (self.watchdog_timeout={timeout}, self.soft=False)")
-            os.kill(parent, signal.SIGQUIT)
-            return
-
-
-def _warn_of_process_group(context: RankContext) -> None:
-    """What torch says when rank 0 of several leaves with its process group still open."""
-    if context.size == 1 or context.rank != 0:
-        return
-    time.sleep(min(1.5, context.settings.crash_settle_seconds / 3))
-    now = time.time()
-    stamp = time.strftime("%m%d %H:%M:%S", time.localtime(now)) + f".{int(now % 1 * 1e9):09d}"
-    write(
-        f"[rank0]:[W{stamp} ProcessGroupNCCL.cpp:1575] Warning: WARNING: destroy_process_group() was not called before "
-        "program exit, which can leak resources. For more info, please see "
-        "https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())\n"
-    )
+def _note_generation_config(draft_path: str | None) -> None:
+    name = "generation_config.json"
+    if draft_path and not os.path.exists(f"{draft_path}/{name}"):  # noqa: PTH110
+        reason = missing_file(draft_path, name)
+        log(f"Failed to load generation config for {draft_path}: {reason}. Proceeding without generation config.")

@@ -97,9 +97,7 @@ class TokenizerManager:
         }
         wire.send(self._requests, message)
 
-    def _answers(
-        self, rid: str, answers: queue.SimpleQueue[dict[str, Any]], began: float
-    ) -> Iterator[dict[str, Any]]:
+    def _answers(self, rid: str, answers: queue.SimpleQueue[dict[str, Any]], began: float) -> Iterator[dict[str, Any]]:
         finished, first = False, 0.0
         try:
             while not finished:

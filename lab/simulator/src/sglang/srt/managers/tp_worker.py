@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 class TpModelWorker:
     """Target or, with a `pool` taken over from the target, draft worker."""
 
-    def __init__(
-        self, server_args: ServerArgs, context: RankContext, *, pool: MemoryPoolConfig | None = None
-    ) -> None:
+    def __init__(self, server_args: ServerArgs, context: RankContext, *, pool: MemoryPoolConfig | None = None) -> None:
         self.server_args = server_args
         self.context = context
         self._pool = pool
@@ -36,9 +34,7 @@ class TpModelWorker:
         """The runner."""
         return self._model_runner
 
-    def forward_batch_generation(
-        self, batch: ScheduleBatch, verify_input: ForwardBatch | None = None
-    ) -> GenerationBatchResult:
+    def forward_batch_generation(self, batch: ScheduleBatch, verify_input: ForwardBatch | None = None) -> GenerationBatchResult:
         """Prefill or decode a batch; with `verify_input` run the target over drafted tokens instead."""
         forward_batch = verify_input or plain_input(batch)
         out = self.model_runner.forward(

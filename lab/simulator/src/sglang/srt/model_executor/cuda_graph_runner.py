@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
 from sglang.simulation.bars import Bar
+from sglang.simulation.console import write
 from sglang.simulation.context import sleep_until
-from sglang.simulation.console import log
 from sglang.simulation.gpu import OutOfMemoryError
 from sglang.srt.managers.schedule_batch import ForwardBatch
 from sglang.srt.model_executor.cuda_graph_buffer_registry import CudaGraphBufferRegistry
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from sglang.srt.model_executor.model_runner import ModelRunner
 
 _GRAPH_GB = 0.01  # what one captured batch size costs
+# Compiling at the first capture warns in the middle of the progress bar's line.
+_TRITON_WARNING = (
+    f"{sys.prefix}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/triton/language/semantic.py:"
+    "1670: UserWarning: tl.where with a non-boolean condition is deprecated and will error out in a future triton release. Got uint8\n  warnings.warn(\n"
+)
 _ADVICE = (
     "Possible solutions:\n"
     "1. set --mem-fraction-static to a smaller value (e.g., 0.8 or 0.7)\n"
@@ -47,9 +53,7 @@ class CudaGraphRunner:
         algorithm = SpeculativeAlgorithm.from_string(runner.server_args.speculative_algorithm)
         if runner.context.settings.fault("graph_width") and not algorithm.is_none():
             return block_size(runner.server_args)  # the naive runtime: every graph gets the drafter's width
-        return algorithm.get_num_tokens_per_bs_for_target_verify(
-            runner.server_args, bs, is_draft_worker=runner.is_draft_worker
-        )
+        return algorithm.get_num_tokens_per_bs_for_target_verify(runner.server_args, bs, is_draft_worker=runner.is_draft_worker)
 
     def capture(self) -> None:
         """Capture every size, the largest first, over the time that the phase may take."""
@@ -66,6 +70,8 @@ class CudaGraphRunner:
             # The first size compiles kernels and takes most of the time, in silence.
             share = 0.8 + 0.2 * (index + 1) / len(sizes)
             sleep_until(began + seconds * share)
+            if index == 0 and not runner.is_draft_worker:
+                write(_TRITON_WARNING * 2)
             context.gpu.allocate(min(_GRAPH_GB, context.gpu.available))
             if bar:
                 bar.update()

@@ -42,9 +42,7 @@ class TargetModel:
 class ModelRunner(ModelRunnerKVCacheMixin):
     """Target or draft model of one rank."""
 
-    def __init__(
-        self, server_args: ServerArgs, context: RankContext, *, pool: MemoryPoolConfig | None = None
-    ) -> None:
+    def __init__(self, server_args: ServerArgs, context: RankContext, *, pool: MemoryPoolConfig | None = None) -> None:
         self.server_args = server_args
         self.context = context
         self.is_draft_worker = pool is not None
@@ -140,6 +138,5 @@ class ModelRunner(ModelRunnerKVCacheMixin):
         if forward_batch.forward_mode is ForwardMode.EXTEND:
             return [req.target_token(0) for req in forward_batch.reqs]
         return [
-            forward_batch.reqs[index // width].target_token(position)
-            for index, position in enumerate(forward_batch.positions)
+            forward_batch.reqs[index // width].target_token(position) for index, position in enumerate(forward_batch.positions)
         ]

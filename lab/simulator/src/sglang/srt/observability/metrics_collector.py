@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -27,7 +28,7 @@ class Metrics:
     """All families of one server."""
 
     def __init__(self, server_args: ServerArgs, info: Mapping[str, Any], rank0_pid: int) -> None:
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._lock = threading.Lock()
         self._rank_counters: dict[str, int] = {}
@@ -68,7 +69,7 @@ class Metrics:
             text = f"Distribution of routing keys by {which} request count (gt < count <= le)."
             names = (*self._rank_labels, "gt", "le")
             gauge = Gauge(f"sglang:routing_key_{which}_req_count", text, names, registry=self.registry)
-            for low, high in zip(_ROUTING, _ROUTING[1:], strict=False):
+            for low, high in pairwise(_ROUTING):
                 gauge.labels(**self._rank_labels, gt=low, le=high)
         Gauge("sglang:routing_keys_active", "Number of unique routing keys with active requests", registry=self.registry)
         self._active = Gauge(
@@ -87,9 +88,7 @@ class Metrics:
         self._uncached = self._histogram(
             "uncached_prompt_tokens_histogram", "Histogram of uncached (compute) prompt token length.", _TOKENS
         )
-        self._generated = self._histogram(
-            "generation_tokens_histogram", "Histogram of generation token length.", _TOKENS
-        )
+        self._generated = self._histogram("generation_tokens_histogram", "Histogram of generation token length.", _TOKENS)
 
     def _histogram(self, name: str, text: str, buckets: Sequence[float]) -> Histogram:
         return Histogram(f"sglang:{name}", text, tuple(self._labels), buckets=buckets, registry=self.registry)
@@ -114,9 +113,7 @@ class Metrics:
         )
         self._prompt_tokens = self._counter("prompt_tokens", "Number of prefill tokens processed.", plain)
         self._generation_tokens = self._counter("generation_tokens", "Number of generation tokens processed.", plain)
-        self._verify_calls = self._counter(
-            "spec_verify_calls", "Number of speculative decoding verification calls.", plain
-        )
+        self._verify_calls = self._counter("spec_verify_calls", "Number of speculative decoding verification calls.", plain)
         self._num_requests = self._counter("num_requests", "Number of requests processed.", plain)
 
     def _counter(self, name: str, text: str, labels: Sequence[str]) -> Counter:

@@ -64,9 +64,7 @@ class SchedulerMetrics:
             share = self._correct / (self._passes * self._proposed)
             text += f"accept len: {length:.2f}, accept rate: {share:.2f}, "
             self.gauges.update(spec_accept_length=length, spec_accept_rate=share)
-        log(
-            f"{text}cuda graph: {result.can_run_cuda_graph}, gen throughput (token/s): {rate:.2f}, #queue-req: {queued}"
-        )
+        log(f"{text}cuda graph: {result.can_run_cuda_graph}, gen throughput (token/s): {rate:.2f}, #queue-req: {queued}")
         self.gauges["gen_throughput"] = rate
         self._decoded_at = now
         self._steps = self._passes = self._tokens = self._correct = 0

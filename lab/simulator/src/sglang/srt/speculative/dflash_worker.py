@@ -51,9 +51,7 @@ class DFlashWorker:
         if batch.forward_mode is ForwardMode.EXTEND:
             return self.target_worker.forward_batch_generation(batch)
         verify_input, trees = self._prepare_for_speculative_decoding(batch)
-        batch_result = self.target_worker.forward_batch_generation(
-            batch, verify_input
-        )
+        batch_result = self.target_worker.forward_batch_generation(batch, verify_input)
         rows = tuple(accept(tree, row) for tree, row in zip(trees, batch_result.next_token_ids, strict=True))
         correct = tuple(len(row) - 1 for row in rows)
         if self.context.rank == 0 and not self._said_verified:
@@ -66,7 +64,7 @@ class DFlashWorker:
         fault = self.context.settings.fault("raise_rank", self.context.phase, self.context.rank)
         if fault is not None:
             try:
-                {}["missing-draft-state"]
+                dict[str, object]()["missing-draft-state"]
             except KeyError as e:
                 raise RuntimeError("draft state lost between steps") from e
         width = self._verify_width(batch.batch_size())

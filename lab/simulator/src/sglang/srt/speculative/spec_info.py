@@ -68,15 +68,11 @@ def parse_budget_schedule(text: str | None) -> Mapping[int, int]:
     if not text:
         return {}
     try:
-        if text.lstrip().startswith("{"):
-            pairs = list(json.loads(text).items())
-        else:
-            pairs = [item.split(":") for item in text.split(",")]
+        is_json = text.lstrip().startswith("{")
+        pairs = json.loads(text).items() if is_json else [item.split(":") for item in text.split(",")]
         schedule = {int(size): int(budget) for size, budget in pairs}
     except (ValueError, AttributeError):
-        raise ValueError(
-            f"--speculative-ddtree-budget-schedule is not a mapping of batch size to budget: {text}"
-        ) from None
+        raise ValueError(f"--speculative-ddtree-budget-schedule is not a mapping of batch size to budget: {text}") from None
     if any(size < 1 or budget < 1 for size, budget in schedule.items()):
         raise ValueError(f"--speculative-ddtree-budget-schedule has sizes or budgets below 1: {text}")
     return schedule

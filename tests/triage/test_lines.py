@@ -1,0 +1,81 @@
+"""Messages to lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddtree_ops.triage.entry import LineBreak
+from ddtree_ops.triage.lines import LineAssembler, clean, read_prefix, split_message
+from tests.triage.journals import recorded, split, written
+
+BAR = "Loading shards:   0% Completed | 0/1 [00:00<?, ?it/s]"
+
+
+@pytest.mark.parametrize(
+    ("message", "lines"),
+    [
+        ("plain", [("plain", False)]),
+        ("", [("", False)]),
+        ("a\ttab", [("a\ttab", False)]),
+        (f"\r{BAR}", [(BAR, True)]),
+        (f"\r{BAR}\r{BAR.replace('0/1', '1/1')}", [(BAR.replace("0/1", "1/1"), True)]),
+        (f"\r{BAR}Traceback (most recent call last):", [(BAR, True), ("Traceback (most recent call last):", False)]),
+        (f"\r{BAR}\rwords\r{BAR}", [(BAR, True), ("words", False), (BAR, True)]),
+        ("windows\r", [("windows", False)]),
+        ("\r 12it [00:01, 9.1it/s]", [(" 12it [00:01, 9.1it/s]", True)]),
+        ("two\nlines", [("two", False), ("lines", False)]),
+        ("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x00\u202ey", [("red xy", False)]),
+    ],
+)
+def test_split(message: str, lines: list[tuple[str, bool]]) -> None:
+    assert split_message(message) == lines
+
+
+def test_a_records_own_text_is_never_cut() -> None:
+    quoted = f"[2026-11-29 18:31:26] prompt: \r{BAR}[2026-11-29 18:31:26] Scheduler hit an exception:"
+    assert len(split_message(quoted)) == 1
+
+
+def test_recorded_header_behind_a_bar_is_a_line_of_its_own() -> None:
+    entry = recorded("draft_mismatch")[32]
+    assert [text for text, progress in split_message(entry.message) if not progress] == [
+        "[2026-11-29 18:31:26] Scheduler hit an exception: Traceback (most recent call last):"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("[2026-11-29 18:36:24 TP0] x", (True, "TP0", "x")),
+        ("[2026-11-29 18:36:24 DP0 TP2] x", (True, "DP0 TP2", "x")),
+        ("[2026-11-29 18:36:24] x", (True, None, "x")),
+        ("[rank3]: Traceback", (False, "rank3", "Traceback")),
+        ("[rank3]:[W1129 x", (False, "rank3", "[W1129 x")),
+        ("  [Previous line", (False, None, "  [Previous line")),
+        ("[1, 2]", (False, None, "[1, 2]")),
+    ],
+)
+def test_prefix(text: str, want: tuple[bool, str | None, str]) -> None:
+    assert read_prefix(text) == want
+
+
+def test_what_journald_split_is_joined_for_its_process_only() -> None:
+    first, other, rest = written([(7, "one "), (8, "other"), (7, "line")])
+    assembler = LineAssembler()
+    assert list(assembler.feed(split(first, LineBreak.PID_CHANGE))) == []
+    assert [line.text for line in assembler.feed(other)] == ["other"]
+    assert [line.text for line in assembler.feed(rest)] == ["one line"]
+
+
+@pytest.mark.parametrize("why", [LineBreak.LINE_MAX, LineBreak.PID_CHANGE])
+def test_a_held_part_is_not_lost(why: LineBreak) -> None:
+    (first,) = written([(7, "part")])
+    assembler = LineAssembler()
+    assert list(assembler.feed(split(first, why))) == []
+    assert [line.text for line in assembler.flush()] == ["part"]
+    assert [line.text for line in assembler.feed(split(first, LineBreak.EOF))] == ["part"]
+
+
+def test_clean_ends_no_terminal_sequence_open() -> None:
+    assert clean("a\x1b") == "a"
+    assert clean("\x9b31mb\x1bPq\x1b\\c") == "bc"
