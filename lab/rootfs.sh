@@ -46,8 +46,9 @@ base_path() { # content-addressed: whatever goes in is in the name
 
 build_base() { # about 30 s the first time; prints nothing when the base is there
   local base=$1 new=$CACHE/new.$$ fd
-  [ -d "$base" ] && return
   install -d -m 700 "$CACHE"
+  touch "$base.used"
+  [ -d "$base" ] && return
   exec {fd}<"$CACHE"
   flock "$fd"
   if [ ! -d "$base" ]; then
@@ -59,7 +60,7 @@ build_base() { # about 30 s the first time; prints nothing when the base is ther
     configure_system "$new"
     python3 "$HERE/make-models.py" "$new/srv/models"
     mv "$new" "$base"
-    prune_bases "$base"
+    prune_bases
   fi
   exec {fd}<&-
 }
@@ -113,9 +114,10 @@ exec /lib/systemd/systemd
 INIT
 }
 
-prune_bases() { # bases of older recipes that no lab stands on
-  local keep=$1 base
-  for base in "$CACHE"/base-*; do
-    [ "$base" = "$keep" ] || grep -qsxF "$base" "$LABS"/*/base || rm -rf "$base"
-  done
+prune_bases() { # bases that nobody asked for during a week, and that no lab stands on
+  local mark base
+  while read -r mark; do
+    base=${mark%.used}
+    grep -qsxF "$base" "$LABS"/*/base || rm -rf "$base" "$mark"
+  done < <(find "$CACHE" -maxdepth 1 -name 'base-*.used' -mtime +7)
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
 
 CHUNK = 65536
+STATUS_SECONDS = 5.0
 
 
 class SshShell:
@@ -81,7 +82,7 @@ class SshShell:
     @contextmanager
     def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
         channel = self._open(self._privileged(argv))
-        stream = _ChannelStream(self.host, channel)
+        stream = _ChannelStream(self.host, argv, channel)
         try:
             yield stream
         finally:
@@ -105,8 +106,9 @@ class SshShell:
 class _ChannelStream:
     """Output of a running command; close() ends it from any thread."""
 
-    def __init__(self, host: str, channel: Any) -> None:
+    def __init__(self, host: str, argv: tuple[str, ...], channel: Any) -> None:
         self._host = host
+        self._argv = argv
         self._channel = channel
         self._closed = threading.Event()
 
@@ -120,8 +122,7 @@ class _ChannelStream:
                     return
                 raise Unreachable(f"{self._host}: the connection was lost: {error}") from error
             if not data:
-                if not self._closed.is_set() and not self._channel.exit_status_ready():
-                    raise Unreachable(f"{self._host}: the connection was lost", hint="is the host still up?")
+                self._check_end()
                 return
             yield data
 
@@ -129,9 +130,22 @@ class _ChannelStream:
         self._closed.set()
         self._channel.close()
 
+    def _check_end(self) -> None:
+        """The output ended: because we closed it, because the program ended well, or because something is wrong."""
+        if self._closed.is_set():
+            return
+        # The exit status is a message of its own that follows the end of the output; -1 means that none came.
+        self._channel.status_event.wait(STATUS_SECONDS)
+        status = self._channel.exit_status
+        if status == -1:
+            raise Unreachable(f"{self._host}: the connection was lost", hint="is the host still up?")
+        if status != 0:
+            said = _text(_drain(self._channel, self._channel.recv_stderr, time.monotonic() + STATUS_SECONDS)).strip()
+            raise HostCommandFailed(f"{self._host}: `{shlex.join(self._argv)}` ended with exit code {status}: {said}")
+
 
 def _drain(channel: Any, receive: Any, deadline: float) -> bytes:
-    parts = []
+    parts: list[bytes] = []
     while True:
         left = deadline - time.monotonic()
         if left <= 0:

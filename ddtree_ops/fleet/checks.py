@@ -76,12 +76,11 @@ def _schedule(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
 
 
 def _tree_page_size(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
-    size = spec.server_args.get("page-size")
-    if spec.ddtree is not None and size not in (None, False, 1):
-        yield (
-            ("server_args", "page-size"),
-            "must be 1 with ddtree: accepted tree nodes are kept by remapping single slots",
-        )
+    if spec.ddtree is None or "page-size" not in spec.server_args:
+        return
+    size = spec.server_args["page-size"]
+    if size is True or size != 1:
+        yield ("server_args", "page-size"), "must be 1 with ddtree: accepted tree nodes are kept by remapping single slots"
 
 
 def _tree_mask(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
@@ -90,6 +89,9 @@ def _tree_mask(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
         problem = tree_mask_problem(str(backend))
         if problem:
             yield ("server_args", name), f"{backend} {problem}, so ddtree would verify wrongly; use triton"
+    if spec.ddtree is not None and spec.server_args.get("attention-backend", "") in (None, False):
+        text = "can't be left to SGLang with ddtree: its own choice may ignore the tree mask; use triton"
+        yield ("server_args", "attention-backend"), text
 
 
 def _wide_listen_needs_key(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:

@@ -72,7 +72,8 @@ class Topology:
                 self.groups[ALL].children[group.name] = group.place
             for child in group.children:
                 self._parents.setdefault(child, set()).add(group.name)
-        self._measure(ALL, (ALL,))
+        if not self._has_loop():
+            self._measure(ALL, 0)
 
     def groups_of(self, host: str) -> tuple[Group, ...]:
         """Every group of a host but `all`, in order of rising precedence: by depth, then priority, then name."""
@@ -87,13 +88,29 @@ class Topology:
         chosen = (self.groups[name] for name in found)
         return tuple(sorted(chosen, key=lambda group: (self._depths.get(group.name, 0), group.priority, group.name)))
 
-    def _measure(self, name: str, path: tuple[str, ...]) -> None:
-        self._depths[name] = max(self._depths.get(name, 0), len(path) - 1)
+    def _has_loop(self) -> bool:
+        """Write down the first loop of groups; depths have no meaning with one."""
+        finished: set[str] = set()
+        return any(self._finds_loop(name, (), finished) for name in list(self.groups))
+
+    def _finds_loop(self, name: str, path: tuple[str, ...], finished: set[str]) -> bool:
+        if name in finished:
+            return False
         for child, place in self.groups[name].children.items():
-            if child in path:
+            if child in (*path, name):
                 self._wrong(place, f"{name}.children.{child}", f"group '{child}' contains itself")
-            else:
-                self._measure(child, (*path, child))
+                return True
+            if self._finds_loop(child, (*path, name), finished):
+                return True
+        finished.add(name)
+        return False
+
+    def _measure(self, name: str, depth: int) -> None:
+        """The depth of a group is its longest way from `all`."""
+        if depth >= self._depths.get(name, 0):
+            self._depths[name] = depth
+            for child in self.groups[name].children:
+                self._measure(child, depth + 1)
 
     def _add_group(self, entry: Entry) -> str | None:
         name = self._name(entry, "group")

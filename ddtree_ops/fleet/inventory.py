@@ -109,7 +109,7 @@ class Host:
         """Only near misses of our own names: roles may have variables of their own that start with ddtree_."""
         found = []
         for name, entry in self._variables.entries.items():
-            close = nearest_words(name, _VARIABLES, count=1)
+            close = nearest_words(name, _VARIABLES, count=1, likeness=0.85)
             if name.startswith("ddtree") and name not in _VARIABLES and close and not isinstance(entry.value, VaultNode):
                 found.append(Mistake(entry.place, name, f"unknown variable; did you mean '{close[0]}'?"))
         return found

@@ -21,11 +21,15 @@ _SERVER_ARGS = "server_args"
 
 
 class MergedSpec:
-    """The merged mapping; `key` tells the full name of a place in it, with the variable that it came from."""
+    """The merged mapping. `key` tells the full name of a place in it, with the variable that it came from.
+
+    `usable` is false if one of the variables isn't a mapping at all.
+    """
 
     def __init__(self, variables: Mapping[str, Entry], mistakes: list[Mistake]) -> None:
         self._mistakes = mistakes
         self._from_defaults: set[tuple[object, ...]] = set()
+        self.usable = True
         self.entry = variables[SERVING] if SERVING in variables else variables[DEFAULTS]
         layers = {name: self._sections(variables[name]) for name in (DEFAULTS, SERVING) if name in variables}
         self.root = self._merge(layers.get(DEFAULTS), layers.get(SERVING))
@@ -55,6 +59,7 @@ class MergedSpec:
             template = isinstance(node, ScalarNode) and is_template(node)
             got = "a Jinja template, which only Ansible can evaluate" if template else kind(node)
             self._mistakes.append(Mistake(entry.place, str(entry.key), f"expected a mapping, got {got}"))
+            self.usable = False
         return MapNode((), entry.place)
 
     def _section(self, variable: str, section: Entry) -> Entry:

@@ -34,7 +34,8 @@ class Mistake:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.key}: {self.text}" if self.key else f"{self.place}: {self.text}"
+        line = f"{self.place}: {self.key}: {self.text}" if self.key else f"{self.place}: {self.text}"
+        return "".join(character if character.isprintable() else "?" for character in line)
 
 
 def distinct(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
@@ -58,6 +59,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
-def nearest_words(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The known words that look most like `word`, best first."""
-    return tuple(difflib.get_close_matches(word, sorted(known), n=count, cutoff=0.6))
+def nearest_words(word: str, known: Iterable[str], count: int = 3, likeness: float = 0.6) -> tuple[str, ...]:
+    """The known words that look most like `word`, best first; `likeness` from 0 (anything) to 1 (the same)."""
+    return tuple(difflib.get_close_matches(word, sorted(known), n=count, cutoff=likeness))

@@ -98,7 +98,7 @@ def kind(node: Node) -> str:
     names: tuple[tuple[type, str], ...] = (
         (bool, "a yes/no value"),
         (int, "a number"),
-        (float, "a number"),
+        (float, "a number with a fraction"),
         (str, "text"),
     )
     return next((name for type_, name in names if isinstance(node.value, type_)), "a date")

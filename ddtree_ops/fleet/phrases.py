@@ -1,5 +1,7 @@
-"""Field errors of the models in plain English: what was expected, what was found. Values are never repeated here, because
-one of them could be a secret that stands in the wrong place."""
+"""Field errors of the models in plain English: what was expected, what was found.
+
+Values are not repeated here: one of them could be a secret that stands in the wrong place.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from ddtree_ops.fleet import secret_refs
 from ddtree_ops.fleet.mistakes import nearest
-from ddtree_ops.fleet.nodes import ListNode, MapNode, Node, ScalarNode, VaultNode, kind
+from ddtree_ops.fleet.nodes import ListNode, Node, ScalarNode, VaultNode, kind
 from ddtree_ops.fleet.sections import DdtreeSpec, ModelSpec, RuntimeSpec, SecretRef, SmokePrompt
 from ddtree_ops.fleet.spec import ServingSpec
 
@@ -37,7 +39,6 @@ _EXPECTED = {
 _LIMITS = {
     "greater_than_equal": ("ge", "at least"),
     "less_than_equal": ("le", "at most"),
-    "string_too_short": ("min_length", "at least this many characters:"),
 }
 
 
@@ -56,8 +57,11 @@ def phrase(error: ErrorDetails, node: Node | None) -> str:
     if what in _LIMITS:
         name, words = _LIMITS[what]
         return f"expected {words} {context[name]}"
+    if what == "string_too_short":
+        return "must not be empty"
     if what in _EXPECTED:
-        return _expected(_EXPECTED[what], node)
+        example = " such as {1: 31, 8: 23}" if loc[-1] == "budget_schedule" else ""
+        return _expected(_EXPECTED[what] + example, node)
     return str(error["msg"])
 
 
@@ -87,6 +91,6 @@ def _expected(what: str, node: Node | None) -> str:
         hint = "; put it in quotes"
     elif what == "a whole number" and number_as_text and isinstance(node, ScalarNode) and node.text.isdigit():
         hint = "; leave the quotes out"
-    elif what == "a mapping" and isinstance(node, ListNode | MapNode):
-        hint = "; expected `key: value` lines without '-'" if isinstance(node, ListNode) else ""
+    elif what == "a mapping" and isinstance(node, ListNode):
+        hint = "; write `key: value` lines without '-'"
     return f"expected {what}, got {kind(node)}{hint}"

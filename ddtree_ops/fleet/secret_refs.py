@@ -32,10 +32,10 @@ def variable_hint(name: str) -> str | None:
     """Why an environment variable of this name is refused, or None if it doesn't look like a secret."""
     if not _SECRET_VARIABLE.search(name):
         return None
-    secret = _FOR_VARIABLE.get(name.upper()) or ("api_key" if "API_KEY" in name.upper() else None)
+    secret = _FOR_VARIABLE.get(name.upper())
     return _hint("the environment of a release is written to disk in clear text", secret)
 
 
 def _hint(reason: str, secret: str | None) -> str:
-    where = f"ddtree_serving.secrets.{secret}" if secret else f"ddtree_serving.secrets ({', '.join(KNOWN_SECRETS)})"
+    where = f"ddtree_serving.secrets.{secret}" if secret else f"ddtree_serving.secrets, which knows {', '.join(KNOWN_SECRETS)}"
     return f"looks like a secret, and {reason}; use {where}"

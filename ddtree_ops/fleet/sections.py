@@ -90,9 +90,9 @@ class SecretRef(Section):
         if len(given) != 1:
             raise wrong(f"expected {secret_refs.EXPECTED}")
         for name in given:
-            pattern = r"(/|~/|\{project\}/)\S.*" if name == "file" else r"[A-Za-z_][A-Za-z0-9_]*"
+            pattern = r"~?/[^'\"\\{}\x00-\x1f]+" if name == "file" else r"[A-Za-z_][A-Za-z0-9_]*"
             if not re.fullmatch(pattern, getattr(self, name)):
-                what = "an absolute path" if name == "file" else "the name of a variable, not its value"
+                what = "an absolute path without quotes or braces" if name == "file" else "the name of a variable, not its value"
                 raise wrong(f"'{name}' must be {what} (what was given isn't shown here)")
         return self
 

@@ -62,7 +62,7 @@ class _Reader:
             root = self._loader.get_single_node()
             return None if root is None else self._build(root, 0, unsafe=False)
         except yaml.YAMLError as error:
-            self._mistakes.append(_syntax_mistake(self._path, error))
+            self._mistakes.append(_syntax_mistake(self._path, text, error))
         except RecursionError:
             self._mistakes.append(Mistake(Place(self._path, 1), "", "is nested too deeply"))
         except _Rejected:
@@ -119,14 +119,19 @@ class _Reader:
         return _Rejected(text)
 
 
-def _syntax_mistake(path: Path, error: yaml.YAMLError) -> Mistake:
+def _syntax_mistake(path: Path, text: str, error: yaml.YAMLError) -> Mistake:
     if not isinstance(error, yaml.MarkedYAMLError):
         return Mistake(Place(path, 1), "", f"is not YAML: {' '.join(str(error).split())}")
     mark = error.problem_mark or error.context_mark
     place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path, 1)
     problem = error.problem or error.context or "can't be parsed"
-    if "'\\t'" in problem or "\t" in problem:
+    if mark and _character(text, mark) == "\t":
         problem = "a tab can't indent YAML; use spaces"
     elif "mapping values are not allowed" in problem:
         problem += "; a value that contains ': ' needs quotes, and keys of one mapping stand in one column"
     return Mistake(place, "", f"is not valid YAML: {problem}")
+
+
+def _character(text: str, mark: yaml.Mark) -> str:
+    lines = text.split("\n")
+    return lines[mark.line][mark.column : mark.column + 1] if mark.line < len(lines) else ""

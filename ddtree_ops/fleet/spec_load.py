@@ -28,6 +28,8 @@ def load_spec(around: Surroundings) -> tuple[ServingSpec | None, tuple[Mistake, 
     """The spec of a host that has `ddtree_serving` or its defaults; None if there is any mistake."""
     mistakes: list[Mistake] = []
     merged = MergedSpec(around.variables, mistakes)
+    if not merged.usable:
+        return None, tuple(mistakes)
     loading = _Loading(merged, around)
     mistakes += loading.run()
     return (None, tuple(mistakes)) if mistakes else (loading.spec, ())
@@ -115,10 +117,12 @@ def _unusable_values(root: Node) -> Iterator[tuple[Loc, str]]:
             yield loc, "is a Jinja template, which only Ansible can evaluate; write the value itself"
         elif isinstance(node.value, int | float) and not isinstance(node.value, bool):
             digits = node.text.lstrip("+-").replace("_", "")
+            if loc[-1:] == ("budget_schedule",):
+                continue  # the model says what a schedule looks like
             if ":" in digits or (len(digits) > 1 and digits.startswith("0") and digits.isdigit()):
                 yield (
                     loc,
-                    f"YAML reads {node.text} as {node.value}; write the number without that, or put text in quotes",
+                    f"YAML reads {node.text} as {node.value}; put it in quotes if it is text, else write the plain number",
                 )
 
 

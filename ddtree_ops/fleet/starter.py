@@ -79,10 +79,9 @@ def _group(hardware: HardwareProfile) -> str:
 def _serving(model_path: str, draft_path: str | None, hardware: HardwareProfile) -> str:
     defaults = hardware.argument_defaults(Speculation.DDTREE if draft_path else Speculation.NONE)
     known = indent("\n".join(f"{name}: {_shown(default.value)}" for name, default in sorted(defaults.items())), "  #   ")
-    return (
-        f"ddtree_serving:\n  model:\n    path: {_quoted(model_path)}\n    # bytes: 590000000000          # du -sb; for a "
-        f"load percentage\n{_draft(draft_path)}{_REST.replace('KNOWN', known).replace('NAME', _quoted(PurePosixPath(model_path).name))}"
-    )
+    rest = _REST.replace("KNOWN", known).replace("NAME", _quoted(PurePosixPath(model_path).name))
+    size = "# bytes: 590000000000          # du -sb; for a load percentage"
+    return f"ddtree_serving:\n  model:\n    path: {_quoted(model_path)}\n    {size}\n{_draft(draft_path)}{rest}"
 
 
 def _shown(value: object) -> str:

@@ -57,6 +57,11 @@ class Building:
         self._evidence = [_evidence(line)]
         self._cut = line.entry.truncated
 
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing but the header was read."""
+        return not self._drafts[0].frames and not self._drafts[0].type
+
     def take(self, text: str, line: Line, *, dated: bool) -> bool:
         """Take the process's next line; False if it is no part of this traceback, which then is over."""
         text = self._outside_groups(text)

@@ -32,7 +32,7 @@ def unexplained_death(run: Run, *, lost_peers: bool, final: bool) -> Failure | N
     death = _by_manager(run) or _by_watchdog(run, lost_peers)
     if death is None and lost_peers:
         death = _by_silence(run)
-    if death is None and final:
+    if death is None and final and not lost_peers:
         death = _by_exit(run)
     if death is None or (not final and death.confidence is not Confidence.CERTAIN):
         return None

@@ -96,11 +96,12 @@ class Diagnoser:
     def _verdict(self, failures: tuple[Failure, ...]) -> Verdict:
         if any(failure.role is Role.ROOT for failure in failures):
             return Verdict.FAILURE
-        return Verdict.NO_FAILURE if self._entries else Verdict.INCONCLUSIVE
+        understood = any(run.understood for run in (*self._runs.values(), self._current))
+        return Verdict.NO_FAILURE if understood else Verdict.INCONCLUSIVE
 
 
 def _merge(failures: list[Failure]) -> tuple[Failure, ...]:
-    """Equal failures of several runs (a restart loop) become one; of several roots only the first stays the root."""
+    """Equal failures of several runs (a restart loop) become one. Different runs may each have a root, in order of time."""
     found: dict[tuple[str, Role], Failure] = {}
     for item in failures:
         name = (item.fingerprint, item.role)

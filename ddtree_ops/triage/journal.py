@@ -39,13 +39,16 @@ def follow(unit: str, after_cursor: str | None) -> tuple[str, ...]:
     return (*_JOURNALCTL, _FIELDS, f"--unit={unit}", *start, "--follow", "--no-tail")
 
 
-def read(unit: str, *, invocation: str | None = None, since: str | None = None) -> tuple[str, ...]:
+def read(
+    unit: str, *, invocation: str | None = None, since: str | None = None, after_cursor: str | None = None
+) -> tuple[str, ...]:
     """Command that gives what the journal holds of a unit, oldest first; read by `read_export`.
 
     `invocation` (systemd's 128-bit id) chooses one run of the unit, with what the manager said about it; `since` is any
-    time that journalctl takes (`-1h`, `@1795977363`, `2026-11-29 18:36:00`).
+    time that journalctl takes (`-1h`, `@1795977363`, `2026-11-29 18:36:00`); `after_cursor` what came after an entry.
     """
     start = (f"--since={since}",) if since else ()
+    start += (f"--after-cursor={after_cursor}",) if after_cursor else ()
     if invocation is None:
         return (*_JOURNALCTL, _FIELDS, *start, f"--unit={unit}")
     own = (f"_SYSTEMD_UNIT={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")

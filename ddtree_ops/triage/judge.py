@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ddtree_ops.triage.deaths import unexplained_death
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
-from ddtree_ops.triage.model import Confidence, Failure, Finding, Role
+from ddtree_ops.triage.model import Confidence, Device, Failure, Finding, Role
 from ddtree_ops.triage.run import Observation, Run
 from ddtree_ops.triage.signatures import SIGNATURES, Context
 
@@ -135,5 +135,11 @@ def _failure(group: _Group, run: Run, role: Role) -> Failure:
         cause=finding.cause,
         fixes=finding.fixes,
         confidence=finding.confidence,
-        devices=finding.devices,
+        devices=_devices(group, run),
     )
+
+
+def _devices(group: _Group, run: Run) -> tuple[Device, ...]:
+    """Every rank names its own GPU."""
+    named = [item.finding or _recognise(item, run) for item in group.members[:64]]
+    return tuple(dict.fromkeys(device for finding in named for device in finding.devices))

@@ -50,6 +50,7 @@ class Run:
         self.names: dict[int, str] = {}
         self.last_lines: dict[int | None, Line] = {}
         self.facts = Facts(dict(server_args), GIVEN) if server_args else Facts()
+        self.understood = False  # whether at least one line was of a kind that we know
         self.graceful = self.died = self.oom_killed = self.start_timed_out = False
         self.exit: tuple[str, int, str | None] | None = None
         self.result: str | None = None
@@ -79,6 +80,7 @@ class Run:
         """Take a line; True if there is something new to judge."""
         prefix = read_prefix(line.text)
         entry = line.entry
+        self.understood = self.understood or prefix.dated
         if prefix.rank and entry.pid is not None:
             self.ranks[entry.pid] = prefix.rank
             self.names[entry.pid] = entry.comm or ""
@@ -145,6 +147,7 @@ class Run:
         if told is None:
             return False
         sign, match = told
+        self.understood = True
         self._event(Event(line.entry.realtime_us, sign.value, rest.strip()[:500]))
         if sign is Sign.SIGTERM and not self.died:
             self.graceful, self.stopped_us = True, line.entry.realtime_us

@@ -19,6 +19,7 @@ from ddtree_ops.triage.model import ParsedTraceback
 SETTLE_US = 250_000
 
 _ACTIVE_LIMIT = 1024
+_LOGGER_PREFIX_LIMIT = 200
 
 Key = tuple[int | None, str | None]
 
@@ -48,7 +49,12 @@ class Tracebacks:
         current = self._active.get(key)
         if current is not None:
             building, pattern = current
-            text = _without(pattern, prefix.rest if not prefix.dated else line.text)
+            text = prefix.rest if not prefix.dated else line.text
+            if pattern is not None:
+                inner = _without(pattern, text)
+                if inner is None and building.untouched:  # it was part of a message, not of every line
+                    self._active[key] = building, None
+                text = text if inner is None else inner
             if building.take(text, line, dated=prefix.dated):
                 return done
             done += self._close(key)
@@ -81,9 +87,7 @@ class Tracebacks:
         if len(self._active) >= _ACTIVE_LIMIT:
             self._active.pop(next(iter(self._active)))
         before = prefix.rest[: prefix.rest.rindex(HEADER)].removesuffix("Exception Group ")
-        pattern = None
-        if before.strip(" +|") and not prefix.dated:
-            pattern = re.compile(re.sub(r"\d+", r"\\d+", re.escape(before)))
+        pattern = None if prefix.dated else _prefix_pattern(before)
         key = (line.entry.pid, None) if line.entry.pid is not None else (None, prefix.rank)
         building = Building(line, rank=prefix.rank, header=before.strip(" :+|"), record=prefix.dated)
         self._active[key] = building, pattern
@@ -105,9 +109,16 @@ class Tracebacks:
         return done
 
 
-def _without(pattern: re.Pattern[str] | None, text: str) -> str:
-    """Remove a logger's own prefix that stood before the header too, whatever its numbers are on this line."""
-    if pattern is None:
-        return text
-    found = pattern.match(text) or re.compile(pattern.pattern.rstrip().removesuffix("\\ ")).fullmatch(text)
-    return text[found.end() :] if found else text
+def _without(pattern: re.Pattern[str], text: str) -> str | None:
+    """The text behind a logger's own prefix that stood before the header too, whatever its numbers are on this line."""
+    found = pattern.match(text)
+    return text[found.end() :] if found else None
+
+
+def _prefix_pattern(before: str) -> re.Pattern[str] | None:
+    """What stood before the header, any numbers; the blank that ends it is missing on empty lines."""
+    words = before.rstrip()
+    if not words.strip("+| ") or len(words) > _LOGGER_PREFIX_LIMIT:
+        return None
+    numbers_free = re.sub(r"\d+", r"\\d+", re.escape(words))
+    return re.compile(f"{numbers_free} {{0,{len(before) - len(words)}}}")

@@ -133,7 +133,8 @@ def _medians(boots: Sequence[Boot]) -> dict[str, float]:
 
 
 def _rest_of_segment(tracker: Progress, typical: float, now: float) -> float:
-    elapsed = max(0.0, now - (tracker.segment_started or now))
+    begin = tracker.segment_started
+    elapsed = 0.0 if begin is None else max(0.0, now - begin)
     fraction = tracker.fraction
     if tracker.segment.endswith("weights") and fraction is not None and fraction >= _SMALLEST_FRACTION:
         return elapsed * (1 - fraction) / fraction

@@ -59,7 +59,7 @@ def test_export_huge_field_is_cut_and_reading_goes_on(form: str) -> None:
     big = b"x" * (3 * MESSAGE_LIMIT)
     data = (binary(big) if form == "binary" else b"_PID=7\nMESSAGE=" + big + b"\n\n") + PLAIN
     reader = journal.ExportReader()
-    entries = []
+    entries: list[journal.JournalEntry] = []
     for start in range(0, len(data), 65536):
         entries += reader.feed(data[start : start + 65536])
         assert len(reader._buffer) <= MESSAGE_LIMIT + 2 * 65536
@@ -106,6 +106,7 @@ def test_commands() -> None:
         "UNIT=a.service",
         "INVOCATION_ID=f00",
     )
+    assert "--after-cursor=s=1" in journal.read("a.service", after_cursor="s=1")
     assert "--since=-1h" in journal.read("a.service", since="-1h")
 
 

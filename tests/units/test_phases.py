@@ -13,7 +13,7 @@ from ddtree_ops.units.phases import Boot, Outcome, Phase, PhaseTracker, overall_
 TARGET = ("distributed_init", "weights", "kv_cache", "graph_capture")
 DRAFT = tuple(f"draft_{name}" for name in TARGET)
 BAR = "\rMulti-thread loading shards:   0% Completed | 0/4 [00:00<?, ?it/s]"
-JOURNALS = Path(__file__).parent / "journals"
+JOURNALS = Path(__file__).parents[1] / "triage" / "cases"
 
 
 def record(text: str, rank: int | None = None) -> str:
@@ -30,7 +30,7 @@ def told(*messages: str) -> PhaseTracker:
 
 def replay(name: str) -> PhaseTracker:
     tracker = PhaseTracker()
-    for line in (JOURNALS / name).read_text(encoding="utf-8").splitlines():
+    for line in (JOURNALS / name / "journal.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         message = entry["MESSAGE"]
         if entry["_PID"] != "1":  # systemd's own
@@ -42,12 +42,12 @@ def replay(name: str) -> PhaseTracker:
 @pytest.mark.parametrize(
     ("name", "finished", "last"),
     [
-        ("dflash_ok.jsonl", ("arguments", *TARGET, *DRAFT, "warmup", "serving"), "shutdown"),
-        ("draft_mismatch.jsonl", ("arguments", *TARGET, "draft_distributed_init"), "draft_weights"),
-        ("mem_fraction_too_small.jsonl", ("arguments", "distributed_init", "weights"), "kv_cache"),
-        ("tp2_ddtree_shape.jsonl", ("arguments", *TARGET, *DRAFT), "warmup"),
-        ("tp2_rank1_raise.jsonl", ("arguments", *TARGET, *DRAFT), "warmup"),
-        ("unknown_algorithm.jsonl", (), "arguments"),
+        ("dflash_ok", ("arguments", *TARGET, *DRAFT, "warmup", "serving"), "shutdown"),
+        ("draft_mismatch", ("arguments", *TARGET, "draft_distributed_init"), "draft_weights"),
+        ("mem_fraction_too_small", ("arguments", "distributed_init", "weights"), "kv_cache"),
+        ("tp2_ddtree_shape", ("arguments", *TARGET, *DRAFT), "warmup"),
+        ("tp2_rank1_raise", ("arguments", *TARGET, *DRAFT), "warmup"),
+        ("unknown_algorithm", (), "arguments"),
     ],
 )
 def test_recorded_starts(name: str, finished: tuple[str, ...], last: str) -> None:
@@ -57,7 +57,7 @@ def test_recorded_starts(name: str, finished: tuple[str, ...], last: str) -> Non
 
 
 def test_recorded_seconds() -> None:
-    seconds = dict(replay("tp2_ddtree_shape.jsonl").segments)
+    seconds = dict(replay("tp2_ddtree_shape").segments)
     assert seconds["graph_capture"] == pytest.approx(58.4, abs=0.2)
     assert seconds["draft_graph_capture"] == pytest.approx(2.6, abs=0.2)
 

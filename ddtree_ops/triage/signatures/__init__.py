@@ -15,6 +15,7 @@ from ddtree_ops.triage.signatures import (
     request_error,
     tensor_shape_bug,
     unknown_argument,
+    weights_missing,
 )
 from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
 
@@ -29,5 +30,6 @@ SIGNATURES: tuple[Signature, ...] = (
     oom.match,
     unknown_argument.match,
     port_in_use.match,
+    weights_missing.match,
     tensor_shape_bug.match,
 )

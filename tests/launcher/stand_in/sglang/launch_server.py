@@ -1,7 +1,9 @@
 """Tells the story named by $STORY in SGLang's own words, with one process per rank."""
 
+import ctypes
 import logging
 import multiprocessing
+import multiprocessing.synchronize
 import os
 import signal
 import sys
@@ -29,15 +31,22 @@ TRACEBACK = (
 )
 
 
+def write(text: str) -> None:
+    """Lines on stdout, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def say(text: str, rank: int | None = None) -> None:
     """One log record, with SGLang's header."""
     prefix = "" if rank is None else f" TP{rank}"
-    print(f"[2026-11-29 18:38:25{prefix}] {text}", flush=True)
+    write(f"[2026-11-29 18:38:25{prefix}] {text}")
 
 
-def rank_process(rank: int, loaded, crash) -> None:
+def rank_process(rank: int, loaded: multiprocessing.synchronize.Barrier, crash: multiprocessing.synchronize.Event) -> None:
     """Load, then wait for the order to crash."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, as SGLang's ranks do it
     pause = float(os.environ.get("PAUSE", "0.05"))
     for line in LOAD:
         say(line, rank)
@@ -50,7 +59,7 @@ def rank_process(rank: int, loaded, crash) -> None:
     loaded.wait()
     crash.wait()
     say(TRACEBACK[0], rank)
-    print("\n".join(TRACEBACK[1:]), flush=True)
+    write("\n".join(TRACEBACK[1:]))
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """/health and /generate."""
 
 import json
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -28,6 +29,7 @@ def serve(port: int, api_key: str | None, aborts: int) -> None:
             self.wfile.write(data)
 
         def log_message(self, format: str, *args: object) -> None:
-            print(f"[2026-11-29 18:38:25] INFO:     127.0.0.1:1 - {format % args}", flush=True)
+            sys.stdout.write(f"[2026-11-29 18:38:25] INFO:     127.0.0.1:1 - {format % args}\n")
+            sys.stdout.flush()
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()

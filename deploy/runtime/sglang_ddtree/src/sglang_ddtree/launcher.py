@@ -25,6 +25,7 @@ from .gpu_memory import GpuMemory
 from .journal_follow import JournalFollower
 from .loading import LoadWatch
 from .notify import Notifier, one_line
+from .pace import Pace
 from .phases import Boot, Outcome
 from .probe import Endpoint, Prober
 from .server_config import FILE_NAME, ConfigError, ServerConfig, load
@@ -32,7 +33,7 @@ from .server_process import ServerProcess, serve_command
 from .supervise import Supervisor
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, pace: Pace | None = None) -> int:
     """Supervise one server from start to end. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="sglang_ddtree.launcher", description="Run SGLang under systemd.")
     parser.add_argument("--release", required=True, type=Path, help="release directory, or a link to it")
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # resolved once: a switch of the link can't mix two releases in one server
         release = release.resolve(strict=True)
         config = load(release / FILE_NAME)
-        launch = Launch(release, config, notifier)
+        launch = Launch(release, config, notifier, pace or Pace())
     except OSError as error:
         return _refuse(notifier, f"{release}: {error.strerror}")
     except ConfigError as error:
@@ -59,12 +60,13 @@ def _refuse(notifier: Notifier, reason: str) -> int:
 class Launch:
     """One start: the parts wired together, its time, and its boot record."""
 
-    def __init__(self, release: Path, config: ServerConfig, notifier: Notifier) -> None:
+    def __init__(self, release: Path, config: ServerConfig, notifier: Notifier, pace: Pace) -> None:
         key = config.api_key_credential
         self._endpoint = Endpoint(config.listen, config.port, read_credential(key) if key else None)
         self._release = release
         self._config = config
         self._notifier = notifier
+        self._pace = pace
         self._events = Events()
         self._started_at = datetime.now(UTC)
         self._history = boots.history_file(config.port, os.environ)
@@ -81,7 +83,7 @@ class Launch:
         except OSError as error:
             return _refuse(self._notifier, f"{serve_command(self._release)[0]}: {error.strerror}")
         follower = JournalFollower(os.environ.get("INVOCATION_ID", ""), self._events)
-        prober = Prober(self._endpoint, self._config.probe, self._events)
+        prober = Prober(self._endpoint, self._config.probe, self._events, self._pace.probe_pause_s)
         gpu = GpuMemory()
         if os.environ.get("INVOCATION_ID"):
             follower.start()
@@ -101,6 +103,7 @@ class Launch:
             self._notifier,
             self._events,
             drain_s=self._config.drain_s,
+            pace=self._pace,
             on_ready=self._ready,
             gpu=gpu,
         )

@@ -18,7 +18,6 @@ from .events import Events, Generated
 from .server_config import ProbeRequest
 
 _HEALTH_TIMEOUT_S = 25.0  # SGLang's own health generation gives up after 20 s
-_PAUSE_S = 1.0
 _LARGEST_ANSWER = 4 * 1024 * 1024
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
@@ -85,10 +84,11 @@ def _ask(endpoint: Endpoint, method: str, path: str, body: Mapping[str, Any] | N
 class Prober:
     """Repeats `generate_once` until it succeeds, then reports Generated once and ends."""
 
-    def __init__(self, endpoint: Endpoint, request: ProbeRequest, events: Events) -> None:
+    def __init__(self, endpoint: Endpoint, request: ProbeRequest, events: Events, pause_s: float) -> None:
         self._endpoint = endpoint
         self._request = request
         self._events = events
+        self._pause_s = pause_s
         self._closing = threading.Event()
         self._said = ""
         self._thread = threading.Thread(target=self._run, name="probe", daemon=True)
@@ -107,7 +107,7 @@ class Prober:
                 text = generate_once(self._endpoint, self._request)
             except NotReady as reason:
                 self._say(str(reason))
-                self._closing.wait(_PAUSE_S)
+                self._closing.wait(self._pause_s)
                 continue
             self._events.put(Generated(text))
             return

@@ -1,4 +1,4 @@
-"""The launcher's main loop: one queue of events, one look at the processes every two seconds."""
+"""The launcher's main loop: one queue of events, one look at the processes now and then."""
 
 from __future__ import annotations
 
@@ -14,16 +14,10 @@ from .exit_codes import ExitCode
 from .gpu_memory import GpuMemory
 from .loading import LoadWatch
 from .notify import Notifier
+from .pace import Pace
 from .phases import Outcome
 from .progress import Sample
 from .server_process import ServerProcess
-
-_LOOK_EVERY_S = 2.0
-# After an exception the ranks still write their tracebacks; what SGLang does after that is a minute of waiting.
-_CRASH_GRACE_S = 3.0
-# After an exit the journal still holds lines that we haven't read.
-_SETTLE_S = 1.0
-_DRAIN_MARGIN_S = 10.0
 
 
 class Supervisor:
@@ -37,6 +31,7 @@ class Supervisor:
         events: Events,
         *,
         drain_s: float,
+        pace: Pace,
         on_ready: Callable[[float], None],
         gpu: GpuMemory,
     ) -> None:
@@ -45,6 +40,7 @@ class Supervisor:
         self._notifier = notifier
         self._events = events
         self._drain_s = drain_s
+        self._pace = pace
         self._on_ready = on_ready
         self._gpu = gpu
         self._crash = CrashWatch()
@@ -57,7 +53,7 @@ class Supervisor:
     def run(self) -> Ending:
         """Take events until the server has ended, or has to be ended."""
         while True:
-            event = self._next_event(_LOOK_EVERY_S)
+            event = self._next_event(self._pace.look_every_s)
             ending = self._take(event) if event is not None else None
             ending = ending or self._check(time.monotonic())
             if ending is not None:
@@ -77,7 +73,7 @@ class Supervisor:
                 self._ready = True
                 self._on_ready(time.monotonic())
             case StopRequested() if self._stop_by is None:
-                self._stop_by = time.monotonic() + self._drain_s + _DRAIN_MARGIN_S
+                self._stop_by = time.monotonic() + self._drain_s + self._pace.drain_margin_s
                 self._notifier.stopping("draining")
                 self._server.stop()
             case ServerExited(returncode):
@@ -100,10 +96,10 @@ class Supervisor:
             late = now >= self._stop_by
             return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped: drain time is over") if late else None
         if self._crash_seen is not None:
-            return self._crashed() if now >= self._crash_seen + _CRASH_GRACE_S else None
+            return self._crashed() if now >= self._crash_seen + self._pace.crash_grace_s else None
         if self._ready or now < self._next_look:
             return None
-        self._next_look = now + _LOOK_EVERY_S
+        self._next_look = now + self._pace.look_every_s
         return self._look(now)
 
     def _look(self, now: float) -> Ending | None:
@@ -120,7 +116,7 @@ class Supervisor:
     def _after_exit(self, returncode: int) -> Ending:
         if self._stop_by is not None:
             return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped")
-        settled = time.monotonic() + _SETTLE_S
+        settled = time.monotonic() + self._pace.settle_s
         while (left := settled - time.monotonic()) > 0:
             event = self._next_event(left)
             if isinstance(event, JournalLine):

@@ -38,6 +38,10 @@ class RankContext:
     def enter(self, phase: str) -> None:
         """Note the phase and let the faults happen that are due in it."""
         self.phase = phase
+        self.meet_faults()
+
+    def meet_faults(self) -> None:
+        """Let the faults happen that are due in the present phase. They may kill, hang or raise."""
         if self._due("kill_rank"):
             os.kill(os.getpid(), signal.SIGKILL)
         if self._due("hang"):
@@ -45,7 +49,7 @@ class RankContext:
         if self._due("oom"):
             raise self.gpu.out_of_memory(3.25)
         if self._due("crash"):
-            raise RuntimeError(f"simulated failure in phase {phase} (SIM_FAULT=crash:{phase})")
+            raise RuntimeError(f"simulated failure in phase {self.phase} (SIM_FAULT=crash:{self.phase})")
 
     def _due(self, name: str) -> bool:
         fault = self.settings.fault(name, self.phase, self.rank)

@@ -57,7 +57,8 @@ def _graph_width(name: str, arguments: list[str]) -> Fault:
 def _at_rank(name: str, arguments: list[str]) -> Fault:
     if len(arguments) not in (1, 2) or not arguments[0].isdigit() or (arguments[1:] and arguments[1] not in PHASES):
         raise SettingsError(f"SIM_FAULT: {name} needs a rank, {name}:RANK or {name}:RANK:PHASE")
-    return Fault(name, rank=int(arguments[0]), phase=arguments[1] if arguments[1:] else "serving", amount=1.0)
+    default = "warmup" if name == "raise_rank" else "serving"  # the first decode, or the first after the warm-up
+    return Fault(name, rank=int(arguments[0]), phase=arguments[1] if arguments[1:] else default, amount=1.0)
 
 
 def _plain(name: str, arguments: list[str]) -> Fault:

@@ -69,8 +69,8 @@ class ProcessGroup:
     def _receive(self, peer: int) -> Any:
         try:
             message = wire.receive(self._connections[peer])
-        except wire.PeerGone as gone:
-            raise RuntimeError(_LOST.format(port=20000 + peer)) from gone
+        except wire.PeerGone:
+            raise RuntimeError(_LOST.format(port=20000 + peer)) from None
         if message == _ABANDONED:
             while True:
                 signal.pause()

@@ -1,6 +1,7 @@
 """As much of SGLang's argument parser as the tests need."""
 
 import argparse
+import sys
 from dataclasses import dataclass
 
 
@@ -25,7 +26,7 @@ def prepare_server_args(argv: list[str]) -> ServerArgs:
     parser.add_argument("--api-key")
     parser.add_argument("--speculative-algorithm")
     args = parser.parse_args(argv)
-    print("loading the model's config")  # SGLang and its libraries print to stdout here
+    sys.stdout.write("loading the model's config\n")  # SGLang and its libraries print to stdout here
     if args.speculative_algorithm not in (None, "DFLASH"):
         raise ValueError(f"Unknown speculative algorithm name: {args.speculative_algorithm}")
     return ServerArgs(args.model_path, args.port, args.tp_size, args.api_key, args.speculative_algorithm)

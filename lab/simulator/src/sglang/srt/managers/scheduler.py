@@ -153,7 +153,7 @@ class Scheduler:
     def _note_phase(self, batch: ScheduleBatch) -> None:
         fresh = [req for req in batch.reqs if len(req.output) == 1]
         self.context.served += sum(req.phase == "serving" for req in fresh)
-        self.context.enter("serving" if any(req.phase == "serving" for req in batch.reqs) else "warmup")
+        self.context.phase = "serving" if any(req.phase == "serving" for req in batch.reqs) else "warmup"
 
     def process_batch_result(self, batch: ScheduleBatch, result: GenerationBatchResult) -> None:
         """Commit the tokens, and hand them out from rank 0."""

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 _GRAPH_GB = 0.01  # what one captured batch size costs
 # Compiling at the first capture warns in the middle of the progress bar's line.
+_SITE = f"{sys.prefix}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+_SEMANTIC = f"{_SITE}/triton/language/semantic.py"
 _TRITON_WARNING = (
-    f"{sys.prefix}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/triton/language/semantic.py:"
-    "1670: UserWarning: tl.where with a non-boolean condition is deprecated and will error out in a future triton release. Got uint8\n  warnings.warn(\n"
+    f"{_SEMANTIC}:1670: UserWarning: tl.where with a non-boolean condition is deprecated and will error out in a future "
+    "triton release. Got uint8\n  warnings.warn(\n"
 )
 _ADVICE = (
     "Possible solutions:\n"

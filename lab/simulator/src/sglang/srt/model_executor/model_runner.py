@@ -123,6 +123,8 @@ class ModelRunner(ModelRunnerKVCacheMixin):
 
     def _forward_raw(self, forward_batch: ForwardBatch) -> tuple[list[int], bool]:
         is_decode = forward_batch.forward_mode is not ForwardMode.EXTEND
+        if is_decode:
+            self.context.meet_faults()
         if is_decode and self.graph_runner is not None and self.graph_runner.can_run(forward_batch):
             ret = self.graph_runner.replay(forward_batch)
             return ret, True

@@ -16,6 +16,7 @@ GIB = 2**30
 # Bytes per token and rank of the target's cache (Kimi K2.6's MLA: 61 layers x 576 values x 2 bytes) and the draft's.
 TARGET_CELL = 61 * 576 * 2
 DRAFT_CELL = TARGET_CELL // 12
+_WORKSPACE_GB = 0.05  # what attention takes besides weights and cache
 
 
 class ModelRunnerKVCacheMixin:
@@ -48,7 +49,7 @@ class ModelRunnerKVCacheMixin:
 
     def _resolve_memory_pool_config(self, pre_model_load_memory: float) -> MemoryPoolConfig:
         fraction = self.server_args.mem_fraction_static or 0.0
-        rest = self.context.gpu.available - pre_model_load_memory * (1 - fraction)
+        rest = self.context.gpu.available - pre_model_load_memory * (1 - fraction) - _WORKSPACE_GB
         available_bytes = int(rest * GIB)
         page_size = self.server_args.page_size or 1
         configurator = PoolConfigurator(TARGET_CELL + (DRAFT_CELL if self.context.has_draft else 0))

@@ -45,3 +45,9 @@ GAUGES: tuple[tuple[str, str], ...] = (
     ("is_cuda_graph", "Whether the batch is using CUDA graph."),
     ("num_unique_running_routing_keys", "Number of unique routing keys in running batch."),
 )
+# Gauges that carry the process id of their rank.
+RANK_GAUGES: tuple[tuple[str, str], ...] = (
+    ("num_retracted_reqs", "The number of retracted requests."),
+    ("num_paused_reqs", "The number of paused requests by async weight sync."),
+)
+ROUTING_BOUNDS = ("0", "1", "2", "3", "5", "7", "10", "20", "50", "100", "200", "+Inf")

@@ -61,12 +61,7 @@ class DFlashWorker:
 
     def _prepare_for_speculative_decoding(self, batch: ScheduleBatch) -> tuple[ForwardBatch, list[list[Node]]]:
         """The target's input (last committed token and drafts per request) and the tree of each request."""
-        fault = self.context.settings.fault("raise_rank", self.context.phase, self.context.rank)
-        if fault is not None:
-            try:
-                dict[str, object]()["missing-draft-state"]
-            except KeyError as e:
-                raise RuntimeError("draft state lost between steps") from e
+        self._check_draft_state()
         width = self._verify_width(batch.batch_size())
         ids: list[int] = []
         positions: list[int] = []
@@ -78,6 +73,14 @@ class DFlashWorker:
             ids += [req.output[-1], *(node.token for node in tree)]
             positions += [done, *(done + node.depth for node in tree)]
         return ForwardBatch(batch.reqs, ForwardMode.TARGET_VERIFY, ids, positions, width), trees
+
+    def _check_draft_state(self) -> None:
+        """SIM_FAULT=raise_rank: one rank fails alone, with a chained exception."""
+        if self.context.settings.fault("raise_rank", self.context.phase, self.context.rank):
+            try:
+                dict[str, object]()["missing-draft-state"]
+            except KeyError as e:
+                raise RuntimeError("draft state lost between steps") from e
 
     def _verify_width(self, batch_size: int) -> int:
         """Tokens per request. A budget schedule goes by the captured size that serves the batch, as the graph does."""

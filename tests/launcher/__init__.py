@@ -1,0 +1,1 @@
+"""The host side: launcher, serve, check and manifest, as real processes."""

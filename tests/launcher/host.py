@@ -1,0 +1,156 @@
+"""A release directory, a systemd-like environment, and a launcher running in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.launcher.conftest import SOURCE
+from tests.launcher.journal import JOURNALCTL, Journal
+
+STAND_IN = Path(__file__).parent / "stand_in"
+API_KEY = "k3y-with-'quote"
+# the launcher's main with a faster rhythm; everything else is as in the unit
+MAIN = (
+    "import sys; from sglang_ddtree.launcher import main; from sglang_ddtree.pace import Pace; "
+    "sys.exit(main(pace=Pace(look_every_s=0.1, crash_grace_s=0.4, settle_s=0.3, drain_margin_s=0.5, probe_pause_s=0.05)))"
+)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def server_json(port: int, **changes: Any) -> dict[str, Any]:
+    """A server.json for the stand-in, with changes."""
+    document: dict[str, Any] = {
+        "schema": "ddtree-ops/server/v1",
+        "release": "r1",
+        "port": port,
+        "listen": "127.0.0.1",
+        "argv": ["--model-path", "/srv/models/m", "--host", "127.0.0.1", "--port", str(port), "--tp-size", "2"],
+        "environment": {"PAUSE": "0.01"},
+        "credentials": {"api_key": {"argument": "--api-key"}},
+        "model_bytes": None,
+        "probe": {"prompt": "The capital of France is", "max_new_tokens": 8, "timeout_s": 10},
+        "stall_after_s": 20,
+        "load_budget_s": 30,
+        "drain_s": 5,
+    }
+    return document | changes
+
+
+def make_release(directory: Path, document: dict[str, Any]) -> Path:
+    """A release whose venv is this interpreter."""
+    release = directory / "releases" / "r1"
+    (release / "venv" / "bin").mkdir(parents=True)
+    (release / "venv" / "bin" / "python").symlink_to(sys.executable)
+    (release / "server.json").write_text(json.dumps(document), encoding="utf-8")
+    return release
+
+
+def environment(directory: Path, story: str) -> dict[str, str]:
+    """What the unit gives the launcher, and where the stand-ins for SGLang and journalctl are."""
+    for name in ("credentials", "state", "cache", "bin"):
+        (directory / name).mkdir(exist_ok=True)
+    (directory / "credentials" / "api_key").write_text(API_KEY + "\n", encoding="utf-8")
+    journalctl = directory / "bin" / "journalctl"
+    journalctl.write_text(JOURNALCTL, encoding="utf-8")
+    journalctl.chmod(0o755)
+    return {
+        "PATH": f"{directory / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": f"{SOURCE}:{STAND_IN}",
+        "CREDENTIALS_DIRECTORY": str(directory / "credentials"),
+        "STATE_DIRECTORY": str(directory / "state"),
+        "CACHE_DIRECTORY": str(directory / "cache"),
+        "NOTIFY_SOCKET": str(directory / "notify"),
+        "INVOCATION_ID": "2bf2ae863721475d8799fef94e92c21d",
+        "JOURNAL": str(directory / "journal.export"),
+        "STORY": story,
+    }
+
+
+@dataclass
+class Launched:
+    """A running launcher, what it told systemd, and its journal."""
+
+    process: subprocess.Popen[bytes]
+    notify: socket.socket
+    journal: Journal
+    directory: Path
+    port: int
+
+    def wait_for(self, text: str, timeout_s: float = 10.0) -> str:
+        """The first datagram to systemd that holds `text`, with everything that came before it."""
+        deadline, seen = time.monotonic() + timeout_s, ""
+        while text not in seen:
+            self.notify.settimeout(max(0.01, deadline - time.monotonic()))
+            seen += self.notify.recv(4096).decode() + "\n"
+        return seen
+
+    def end(self, timeout_s: float = 15.0) -> int:
+        """The launcher's exit status."""
+        return self.process.wait(timeout=timeout_s)
+
+    def told(self) -> str:
+        """All further datagrams."""
+        seen = ""
+        self.notify.setblocking(False)
+        try:
+            while True:
+                seen += self.notify.recv(4096).decode() + "\n"
+        except BlockingIOError:
+            return seen
+
+    def log(self) -> str:
+        """The journal's text so far."""
+        return "\n".join(text for _, text in list(self.journal.lines))
+
+    def boots(self) -> list[dict[str, Any]]:
+        """The boot records."""
+        path = self.directory / "state" / f"{self.port}.jsonl"
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def close(self) -> None:
+        """End everything that may be left."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+        self.journal.close()
+        self.notify.close()
+
+
+def launch(directory: Path, story: str, *, journal: bool = True, **changes: Any) -> Launched:
+    """Start a launcher whose server tells `story`; `changes` go into server.json."""
+    port = free_port()
+    release = make_release(directory, server_json(port, **changes))
+    variables = environment(directory, story) | ({} if journal else {"JOURNAL": "/nonexistent"})
+    notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    notify.bind(variables["NOTIFY_SOCKET"])
+    kept = Journal(directory / "journal.export")
+    command = (sys.executable, "-c", MAIN, "--release", str(release))
+    process = subprocess.Popen(
+        command,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=kept.socket.fileno(),
+        stderr=kept.socket.fileno(),
+        start_new_session=True,
+    )
+    return Launched(process, notify, kept, directory, port)

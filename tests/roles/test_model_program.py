@@ -1,0 +1,86 @@
+"""roles/model/files/model.py, run as the role runs it: as a program from standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "model" / "files" / "model.py"
+INDEX = "model.safetensors.index.json"
+
+
+@pytest.fixture
+def model() -> Iterator[Path]:
+    """A complete model with two shards, where any user can reach it (pytest's own directories are closed to others)."""
+    with TemporaryDirectory(dir="/tmp") as folder:
+        root = Path(folder)
+        root.chmod(0o755)
+        (root / "config.json").write_text("{}")
+        shards = ("a.safetensors", "b.safetensors")
+        for name in shards:
+            (root / name).write_bytes(b"12345678")
+        (root / INDEX).write_text(json.dumps({"weight_map": {"x": shards[0], "y": shards[1], "z": shards[1]}}))
+        yield root
+
+
+def look(*paths: Path) -> Any:
+    """The program's answer; the service user does not exist here, so it looks as nobody."""
+    python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
+    argv = (python, "-", "no-such-user", *map(str, paths))
+    done = subprocess.run(argv, stdin=PROGRAM.open(), capture_output=True, check=True, timeout=30)
+    return json.loads(done.stdout)
+
+
+def problems(model: Path) -> list[tuple[str, str]]:
+    return [(Path(finding["path"]).name, finding["problem"]) for finding in look(model)["findings"]]
+
+
+def test_a_complete_model_and_its_size(model: Path) -> None:
+    assert look(model) == {"findings": [], "bytes": {str(model): 16}}
+
+
+def test_a_model_without_an_index_is_its_safetensors(model: Path) -> None:
+    (model / INDEX).unlink()
+    assert look(model) == {"findings": [], "bytes": {str(model): 16}}
+
+
+def test_missing_and_empty_shards_are_named_all_of_them(model: Path) -> None:
+    (model / "a.safetensors").unlink()
+    (model / "b.safetensors").write_bytes(b"")
+    assert problems(model) == [("a.safetensors", "is missing"), ("b.safetensors", "is empty")]
+
+
+def test_a_link_into_nothing_is_missing(model: Path) -> None:
+    (model / "a.safetensors").unlink()
+    (model / "a.safetensors").symlink_to("../blobs/0123")
+    assert problems(model) == [("a.safetensors", "is missing")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can look as somebody else")
+def test_what_the_service_user_may_not_read(model: Path) -> None:
+    (model / "a.safetensors").chmod(0o600)
+    (finding,) = look(model)["findings"]
+    assert finding["problem"] == "can't be read by user no-such-user"
+    assert finding["fix"] == f"chmod o+r {model / 'a.safetensors'}"
+    model.chmod(0o700)
+    (finding,) = look(model)["findings"]
+    assert finding["fix"] == f"chmod o+x {model}"
+
+
+def test_broken_json_and_an_index_without_weights(model: Path) -> None:
+    (model / "config.json").write_text("{")
+    (model / INDEX).write_text("[]")
+    names = [name for name, _ in problems(model)]
+    assert names == ["config.json", INDEX]
+
+
+def test_no_directory_at_all(model: Path) -> None:
+    assert look(model / "none")["findings"][0]["problem"] == "is no directory"
