@@ -7,7 +7,7 @@ SIM := lab/simulator
 PLUGIN := deploy/runtime/sglang_ddtree
 WHEELS := build/wheels/.stamp
 
-.PHONY: help setup wheels demo demo-down test unit hosts check fix lock lab-up lab-down clean
+.PHONY: help setup wheels demo demo-down test unit hosts check fix docs lock lab-up lab-down clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ $(WHEELS): .venv/.ready $(shell find $(SIM)/src $(PLUGIN)/src ddtree_ops/units -
 demo: setup  ## the whole story on two real lab hosts: deploy, serve, break, roll back, explain
 	@lab/demo.sh
 
-demo-down: lab-down
+demo-down: lab-down  ## stop and clean the lab hosts
 
 lab-up:  ## boot the lab hosts ct200 and b300 (root)
 	@lab/hosts.sh up
@@ -59,6 +59,9 @@ check: setup  ## ruff, mypy --strict, import contracts
 fix: setup  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup  ## renew the generated pages
+	$(BIN)/python docs/write_reference.py
 
 lock: .venv/.ready  ## renew the hash locks of the controller
 	$(BIN)/python -m pip install --quiet uv

@@ -44,8 +44,12 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
 
     chosen = targets.choose(targets.fleet(inventory), hosts, group)
     ask = not yes and not dry_run and form == "text" and sys.stdin.isatty()
-    with make_view() as view:
-        reports = [_one(host, inventory, view, full=full, dry_run=dry_run, ask=ask) for host in chosen]
+    try:
+        with make_view() as view:
+            reports = [_one(host, inventory, view, full=full, dry_run=dry_run, ask=ask) for host in chosen]
+    except KeyboardInterrupt:
+        click.echo("the host goes on by itself; the same deploy again continues, `ddtree-ops rollback` goes back", err=True)
+        raise
     show_deployments(reports, form)
     return exit_code(reports)
 

@@ -46,8 +46,3 @@ def _check_secrets(host: Host, spec: ServingSpec) -> None:
             raise InvalidInventory(f"{host.name}: secrets.{name}: environment variable {ref.env} is not set")
         if ref.file is not None and not Path(assets.expand(ref.file)).expanduser().is_file():
             raise InvalidInventory(f"{host.name}: secrets.{name}: no file at {ref.file}")
-        if ref.vault is not None and ref.vault not in host.variables:
-            raise InvalidInventory(
-                f"{host.name}: secrets.{name}: the inventory has no variable {ref.vault} for this host",
-                hint=f"ansible-vault encrypt_string --name {ref.vault}",
-            )

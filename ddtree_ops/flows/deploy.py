@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from ddtree_ops.errors import DdtreeOpsError, Refused
+from ddtree_ops.errors import DdtreeOpsError, Refused, Unreachable
 from ddtree_ops.fleet.hardware import HardwareProfile
 from ddtree_ops.fleet.plan import Plan, make_plan
 from ddtree_ops.fleet.release import Release
@@ -48,7 +48,7 @@ class Deploy:
         """Bring the host to its spec. `confirm` may refuse the plan; `full` stages and switches even without a change."""
         try:
             plan = self._look_and_plan()
-            self._previous = plan.state.last_good or plan.state.current
+            self._previous = plan.state.last_good or _serving(plan)
             if plan.nothing_to_do and not full:
                 return self._report(Outcome.NOTHING_TO_DO, 0, plan.state.current)
             if dry_run or (confirm is not None and not confirm(plan)):
@@ -59,7 +59,8 @@ class Deploy:
                 self._validate()
         except DdtreeOpsError as error:
             outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
-            return self._report(outcome, error.exit_code, self._serving_now(), error)
+            serving = None if isinstance(error, Unreachable) else self._serving_now()
+            return self._report(outcome, error.exit_code, serving, error)
         return self._go_live(already_loading=loading)
 
     def _look_and_plan(self) -> Plan:
@@ -168,7 +169,7 @@ class Deploy:
             seconds=time.monotonic() - self._started,
             steps=tuple(self._log.steps),
             error=error.message if error else None,
-            hint=error.hint if error else None,
+            hint=error.hint if error and not self._failure else None,
             evidence=error.evidence if error else (),
             failure=self._failure if error else None,
         )

@@ -12,8 +12,7 @@ from ddtree_ops.triage import journal
 
 def since(server: Server, before: Mark) -> FailureReport | None:
     """What happened after the mark; None when nothing failed."""
-    argv = tuple(word for word in journal.follow(server.unit, before.cursor) if word != "--follow")
-    report = _read(server.shell, argv, server.unit)
+    report = _read(server.shell, journal.read(server.unit, after_cursor=before.cursor), server.unit)
     return report if report.failures else None
 
 

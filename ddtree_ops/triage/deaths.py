@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Evidence, Failure, Process, Role
 from ddtree_ops.triage.run import Run, evidence
+from ddtree_ops.triage.signatures.peer_rank_failed import says_vanished
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +83,31 @@ def _by_watchdog(run: Run, lost_peers: bool) -> _Death | None:
 
 
 def _by_silence(run: Run) -> _Death | None:
-    spoken = {item.process.pid for item in run.observations}
-    silent = [pid for pid in run.ranks if pid not in spoken]
-    if len(silent) != 1:
+    """The ranks that lost a peer speak, so does one that raises: who was killed is among those without a last word."""
+    messages = [item.message for seen in run.observations if seen.traceback for item in seen.traceback.exceptions]
+    if not any(says_vanished(message) for message in messages):
         return None
-    process = run.process(silent[0], None, run.names.get(silent[0]))
-    return _killed(Kind.PEER_RANK_KILLED, f"Rank {process.rank}", process, Confidence.LIKELY)
+    spoken = {item.process.pid for item in run.observations}
+    silent = [pid for pid in run.ranks if pid not in spoken and pid not in run.alive]
+    if not silent:
+        return None
+    everyone_known = len(run.ranks) >= (run.facts.integer("tp_size") or 1)
+    processes = tuple(run.process(pid, None, run.names.get(pid)) for pid in silent)
+    names = ", ".join(item.rank or str(item.pid) for item in processes)
+    if len(processes) == 1 and everyone_known:
+        return _killed(Kind.PEER_RANK_KILLED, f"Rank {names}", processes[0], Confidence.LIKELY)
+    return replace(_killed(Kind.PEER_RANK_KILLED, f"One of the ranks {names}", processes[0], Confidence.LOW), processes=processes)
 
 
 def _killed(kind: Kind, who: str, process: Process, confidence: Confidence) -> _Death:
-    said = "SGLang's watchdog found it killed by SIGKILL" if confidence is Confidence.CERTAIN else "every other rank lost it"
+    if confidence is Confidence.CERTAIN:
+        said, ended = "SGLang's watchdog found it killed by SIGKILL", "something outside of the server ended it"
+    else:
+        said, ended = "another rank lost its connection", "it was killed from outside, or crashed in native code"
     return _Death(
         kind,
         f"{who} was killed from outside",
-        f"{who} vanished without a word ({said}): something outside of the server ended it.",
+        f"{who} vanished without a word ({said}): {ended}.",
         ("Look for the OOM killer in the kernel's log (journalctl -k), and for whoever may have killed it.",),
         confidence,
         (process,),
@@ -120,13 +132,14 @@ def _by_exit(run: Run) -> _Death | None:
 def _failure(death: _Death, run: Run) -> Failure:
     lines: list[Evidence] = [evidence(run.last_lines[item.pid]) for item in death.processes if item.pid in run.last_lines]
     lines += run.death_lines
+    phase = run.observations[0].phase if run.observations else run.phase  # where the ranks that lost it were
     first = next((item.time_us for item in lines if item.time_us is not None), None)
     return Failure(
-        fingerprint=fingerprint((), f"{death.kind}\n{run.phase}"),
+        fingerprint=fingerprint((), f"{death.kind}\n{phase}"),
         kind=death.kind,
         title=death.title,
         role=Role.ROOT,
-        phase=run.phase,
+        phase=phase,
         first_us=first,
         last_us=lines[-1].time_us if lines else None,
         count=1,

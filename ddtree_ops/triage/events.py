@@ -47,7 +47,8 @@ _SERVER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
     (
         Sign.DIAGNOSTICS,
         re.compile(
-            r"Pyspy failed|All pyspy dump attempts failed|CUDA user-triggered coredump|CUDA coredump pipe not found"
+            r"Pyspy failed(?: \(.*?--pid (?P<alive>\d+)\))?"
+            r"|All pyspy dump attempts failed|CUDA user-triggered coredump|CUDA coredump pipe not found"
             r"|Waiting [\d.]+ seconds for CUDA coredumps|Sleeping \d+ seconds before crash diagnostics|No live scheduler"
         ),
     ),

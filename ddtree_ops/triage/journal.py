@@ -47,8 +47,8 @@ def read(
     `invocation` (systemd's 128-bit id) chooses one run of the unit, with what the manager said about it; `since` is any
     time that journalctl takes (`-1h`, `@1795977363`, `2026-11-29 18:36:00`); `after_cursor` what came after an entry.
     """
-    start = (f"--since={since}",) if since else ()
-    start += (f"--after-cursor={after_cursor}",) if after_cursor else ()
+    options = {"--since": since, "--after-cursor": after_cursor}
+    start = tuple(f"{name}={value}" for name, value in options.items() if value)
     if invocation is None:
         return (*_JOURNALCTL, _FIELDS, *start, f"--unit={unit}")
     own = (f"_SYSTEMD_UNIT={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")

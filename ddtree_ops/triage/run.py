@@ -55,6 +55,7 @@ class Run:
         self.exit: tuple[str, int, str | None] | None = None
         self.result: str | None = None
         self.dead_children: dict[int, int] = {}
+        self.alive: set[int] = set()  # processes that the server looked at after the crash: they weren't the dead ones
         self.death_lines: list[Evidence] = []
         self.stopped_us: int | None = None
         self._tracebacks = Tracebacks()
@@ -156,6 +157,8 @@ class Run:
         elif sign is Sign.CHILD_DIED:
             self.dead_children[int(match["pid"])] = int(match["code"])
             self.died = self.died or not self.graceful
+        elif sign is Sign.DIAGNOSTICS and match["alive"]:
+            self.alive.add(int(match["alive"]))
         elif sign is Sign.EXITED:
             self.exit = (match["code"], int(match["status"]), match["name"])
             self.died = self.died or (not self.graceful and match["status"] != "0")

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,37 +82,52 @@ def environment(directory: Path, story: str) -> dict[str, str]:
     }
 
 
+class Manager:
+    """systemd's end of the notify socket: takes every datagram at once, as systemd does."""
+
+    def __init__(self, address: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(address)
+        self._told = ""
+        self._news = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def wait_for(self, text: str, timeout_s: float) -> str:
+        """Everything told so far, once that holds `text`."""
+        with self._news:
+            assert self._news.wait_for(lambda: text in self._told, timeout_s), f"no {text} in {self._told}"
+            return self._told
+
+    def close(self) -> None:
+        """Tell the reader to end."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"", self._socket.getsockname())
+
+    def _read(self) -> None:
+        with self._socket:
+            while datagram := self._socket.recv(4096):
+                with self._news:
+                    self._told += datagram.decode() + "\n"
+                    self._news.notify_all()
+
+
 @dataclass
 class Launched:
     """A running launcher, what it told systemd, and its journal."""
 
     process: subprocess.Popen[bytes]
-    notify: socket.socket
+    manager: Manager
     journal: Journal
     directory: Path
     port: int
 
     def wait_for(self, text: str, timeout_s: float = 10.0) -> str:
-        """The first datagram to systemd that holds `text`, with everything that came before it."""
-        deadline, seen = time.monotonic() + timeout_s, ""
-        while text not in seen:
-            self.notify.settimeout(max(0.01, deadline - time.monotonic()))
-            seen += self.notify.recv(4096).decode() + "\n"
-        return seen
+        """Everything told to systemd so far, once that holds `text`."""
+        return self.manager.wait_for(text, timeout_s)
 
     def end(self, timeout_s: float = 15.0) -> int:
         """The launcher's exit status."""
         return self.process.wait(timeout=timeout_s)
-
-    def told(self) -> str:
-        """All further datagrams."""
-        seen = ""
-        self.notify.setblocking(False)
-        try:
-            while True:
-                seen += self.notify.recv(4096).decode() + "\n"
-        except BlockingIOError:
-            return seen
 
     def log(self) -> str:
         """The journal's text so far."""
@@ -133,16 +148,15 @@ class Launched:
                 self.process.kill()
         self.process.wait()
         self.journal.close()
-        self.notify.close()
+        self.manager.close()
 
 
-def launch(directory: Path, story: str, *, journal: bool = True, **changes: Any) -> Launched:
+def launch(directory: Path, story: str, *, journal: bool = True, port: int = 0, **changes: Any) -> Launched:
     """Start a launcher whose server tells `story`; `changes` go into server.json."""
-    port = free_port()
+    port = port or free_port()
     release = make_release(directory, server_json(port, **changes))
     variables = environment(directory, story) | ({} if journal else {"JOURNAL": "/nonexistent"})
-    notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    notify.bind(variables["NOTIFY_SOCKET"])
+    manager = Manager(variables["NOTIFY_SOCKET"])
     kept = Journal(directory / "journal.export")
     command = (sys.executable, "-c", MAIN, "--release", str(release))
     process = subprocess.Popen(
@@ -153,4 +167,4 @@ def launch(directory: Path, story: str, *, journal: bool = True, **changes: Any)
         stderr=kept.socket.fileno(),
         start_new_session=True,
     )
-    return Launched(process, notify, kept, directory, port)
+    return Launched(process, manager, kept, directory, port)

@@ -83,3 +83,7 @@ def test_used_gpu_memory() -> None:
     assert parse_used("97000\n12\n") == 97012
     assert parse_used("97000\n[N/A]\nUnable to determine the device handle\n") == 97000
     assert parse_used("No devices were found\n") is None
+
+
+def test_a_frozen_host_is_no_stall() -> None:
+    assert last_after(look(2), look(4), look(4000)) == 4000

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from sglang_ddtree.crash_signs import CrashWatch
 from sglang_ddtree.ending import after_exit
 from sglang_ddtree.environment import cache_directories, server_environment
 from sglang_ddtree.exit_codes import ExitCode
-from sglang_ddtree.notify import one_line
+from sglang_ddtree.notify import Notifier, one_line
 from sglang_ddtree.probe import NotReady, generated_text
 from sglang_ddtree.server_config import ConfigError, load
 
@@ -50,6 +53,25 @@ def test_secrets_in_every_part_of_a_record(logged: tuple[logging.Logger, io.Stri
 def test_status_is_one_harmless_line() -> None:
     assert one_line("bad\x1b[31m\nname\t" + "x" * 500).startswith("bad [31m name xxx")
     assert len(one_line("x" * 500)) == 300
+
+
+def test_a_busy_systemd_does_not_hold_us_up(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        notifier = Notifier(str(tmp_path / "notify"))
+        begin, sent = time.monotonic(), 0
+        while time.monotonic() - begin < 0.1 and sent < 1000:  # until the socket's queue is full
+            notifier.status(f"{sent}")
+            sent += 1
+        assert time.monotonic() - begin < 1.0
+        manager.recv(100)
+        notifier.status(f"{sent - 1}")  # the one that was dropped
+        manager.setblocking(False)
+        told = b""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                told = manager.recv(100)
+        assert told == f"STATUS={sent - 1}".encode()
 
 
 def crash_reason(*lines: tuple[int, str]) -> str:

@@ -14,12 +14,16 @@ SHOW = "import json, os, sys; print(json.dumps({'env': dict(os.environ), 'argv':
 
 def environment(tmp_path: Path, pip_conf: str, *args: str) -> dict[str, str]:
     """What a program in uv's place is given."""
-    (tmp_path / "pip.conf").write_text(pip_conf)
+    # The null device turns all of pip's configuration off, also that of the machine which runs this test.
+    config = Path(os.devnull)
+    if pip_conf:
+        config = tmp_path / "pip.conf"
+        config.write_text(pip_conf)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "SSL_"))}
     done = subprocess.run(
         (sys.executable, "-", sys.executable, "-c", SHOW, *args),
         stdin=PROGRAM.open(),
-        env=kept | {"PIP_CONFIG_FILE": str(tmp_path / "pip.conf")},
+        env=kept | {"PIP_CONFIG_FILE": str(config)},
         capture_output=True,
         check=True,
         timeout=30,

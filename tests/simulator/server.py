@@ -22,7 +22,7 @@ from typing import Any
 SOURCE = Path(__file__).resolve().parents[2] / "lab" / "simulator" / "src"
 READY = "The server is fired up and ready to roll!"
 QUICK = {
-    "SIM_LOAD_SECONDS": "0.6",
+    "SIM_LOAD_SECONDS": "0.3",
     "SIM_CRASH_SETTLE_SECONDS": "0.3",
     "SIM_COREDUMP_SECONDS": "0.3",
     "SIM_HEALTH_POLL_SECONDS": "0.02",

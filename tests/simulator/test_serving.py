@@ -148,8 +148,7 @@ def test_server_info_shows_the_resolved_arguments(tree: Server) -> None:
 
 def test_the_port_is_closed_while_loading_and_health_is_503_until_warm(models: Path) -> None:
     """Refused, then 503, then 200."""
-    settings = {"SIM_SECONDS_WARMUP": "1.0"}
-    with running(models, ready=False, **settings) as server:
+    with running(models, ready=False, SIM_SECONDS_WARMUP="1.0") as server:
         server.wait_for("Load weight begin")
         with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", server.port), 1):
             pass

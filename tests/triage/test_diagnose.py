@@ -71,8 +71,22 @@ def test_a_lost_peer_is_a_consequence_of_the_rank_that_says_why() -> None:
     assert [item.rank for item in found.failures[0].processes] == ["TP1"]
 
 
-def test_two_silent_ranks_name_nobody() -> None:
-    assert kinds(diagnose([*UP, *crash(60, " TP0", GLOO), SIGQUIT])) == [(Role.ROOT, Kind.PEER_RANK_FAILED)]
+def test_of_several_silent_ranks_all_are_named_with_low_confidence() -> None:
+    found = diagnose([*UP, *crash(60, " TP0", GLOO), SIGQUIT])
+    assert kinds(found) == [(Role.ROOT, Kind.PEER_RANK_KILLED), (Role.CONSEQUENCE, Kind.PEER_RANK_FAILED)]
+    assert [item.rank for item in found.failures[0].processes] == ["TP1", "TP2"]
+    assert found.failures[0].confidence is Confidence.LOW
+
+
+def test_a_rank_that_the_server_looked_at_after_the_crash_was_not_killed() -> None:
+    looked = (50, f"{DATE}] Pyspy failed (py-spy dump --native --pid 61). Error: /bin/sh: 1: py-spy: not found")
+    root = diagnose([*UP, *crash(60, " TP0", GLOO), SIGQUIT, looked, KILLED]).failures[0]
+    assert ([item.rank for item in root.processes], root.confidence) == (["TP2"], Confidence.LIKELY)
+
+
+def test_a_peer_that_only_fell_behind_was_not_killed() -> None:
+    slow = "ValueError: TP rank 0 could finish the model loading, but there are other ranks that didn't finish loading."
+    assert kinds(diagnose([*UP, *crash(60, " TP0", slow), SIGQUIT])) == [(Role.ROOT, Kind.PEER_RANK_FAILED)]
 
 
 def test_the_first_of_two_different_failures_is_the_root() -> None:
@@ -157,3 +171,12 @@ def test_what_it_cannot_read_is_inconclusive() -> None:
     assert feed([]).verdict is Verdict.INCONCLUSIVE
     assert feed(plain("some other program's\noutput")).verdict is Verdict.INCONCLUSIVE
     assert feed(recorded("dflash_ok")[:40]).verdict is Verdict.NO_FAILURE
+
+
+def test_the_exit_line_tells_at_once_what_ended_the_process() -> None:
+    traceback = [text for _, text in crash(50, "", "ValueError: bad argument")][1:-1]
+    lines = [(50, "Traceback (most recent call last):"), *((50, text) for text in traceback)]
+    diagnoser = Diagnoser()
+    *before, last = written([*lines, (1, "a.service: Main process exited, code=exited, status=1/FAILURE")])
+    assert not any(diagnoser.feed(entry) for entry in before)
+    assert [item.title for item in diagnoser.feed(last)] == ["ValueError: bad argument"]

@@ -9,7 +9,9 @@ import pytest
 from ddtree_ops.units.readiness import LINGER_SECONDS, STALL_MARGIN_SECONDS, Died, Readiness, Ready, Stalled, TimedOut
 from ddtree_ops.units.systemctl import Active, UnitState, parse_show
 
-LOADING = parse_show("LoadState=loaded\nActiveState=activating\nSubState=start\nInvocationID=new\nStatusText=weights 41% eta 20s\n")
+LOADING = parse_show(
+    "LoadState=loaded\nActiveState=activating\nSubState=start\nInvocationID=new\nStatusText=weights 41% eta 20s\n"
+)
 SERVING = replace(LOADING, active=Active.ACTIVE, sub="running", status_text="ready")
 CRASHED = replace(LOADING, active=Active.FAILED, sub="failed", result="exit-code", exit_status=70, status_text="")
 FATAL = "[2026-11-29 18:37:34 TP0] Scheduler hit an exception: Traceback (most recent call last):"

@@ -18,6 +18,14 @@ _PEER = re.compile(
     re.DOTALL,
 )
 
+# The kernel closed the other end: that process is gone, it didn't only fall behind.
+_VANISHED = re.compile(r"Connection (?:closed|reset) by (?:remote )?peer|remote process exited")
+
+
+def says_vanished(message: str) -> bool:
+    """Whether the peer's process is gone, by the message of a rank that lost it."""
+    return bool(_PEER.search(message) and _VANISHED.search(message))
+
 
 def match(context: Context) -> Finding | None:
     """Gloo, NCCL or SGLang say that another rank doesn't answer."""

@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,10 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--args-file", required=True, type=Path, help="server.json")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     options = parser.parse_args(argv)
-    with _stdout_kept_clean() as stdout:
+    with _take_stdout() as stdout:
         verdict = check(options.args_file)
-        stdout.write(json.dumps(asdict(verdict)) if options.format == "json" else verdict.message)
-        stdout.write("\n")
+        text = json.dumps(asdict(verdict), default=str) if options.format == "json" else verdict.message
+        stdout.write(text + "\n")
     return 0 if verdict.ok else ExitCode.REFUSED
 
 
@@ -105,18 +105,12 @@ def _sglang_version() -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def _stdout_kept_clean() -> Iterator[io.TextIOBase]:
-    """Give the real stdout; what anybody else writes to descriptor 1 meanwhile, C libraries too, goes to stderr."""
+def _take_stdout() -> io.TextIOWrapper:
+    """The real stdout for the verdict alone: what anybody else writes to descriptor 1 from now on goes to stderr."""
     sys.stdout.flush()
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout:
-        os.dup2(2, 1)
-        try:
-            yield stdout
-        finally:
-            sys.stdout.flush()
-            stdout.flush()
-            os.dup2(stdout.fileno(), 1)
+    stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return stdout
 
 
 if __name__ == "__main__":

@@ -21,11 +21,10 @@ class Notifier:
         return cls(os.environ.get("NOTIFY_SOCKET"))
 
     def status(self, text: str) -> None:
-        """STATUS=: one line for `systemctl status`. The same text again is not sent."""
+        """STATUS=: one line for `systemctl status`. The same text again is not sent; if systemd is busy it is dropped."""
         line = one_line(text)
-        if line != self._status:
+        if line != self._status and self._send(f"STATUS={line}", wait_s=0.1):
             self._status = line
-            self._send(f"STATUS={line}")
 
     def ready(self, status: str) -> None:
         """READY=1, with the status in the same datagram."""
@@ -41,15 +40,17 @@ class Notifier:
         """EXTEND_TIMEOUT_USEC=: systemd waits `seconds` more from now, even beyond TimeoutStartSec=."""
         self._send(f"EXTEND_TIMEOUT_USEC={int(seconds * 1_000_000)}")
 
-    def _send(self, text: str) -> None:
+    def _send(self, text: str, wait_s: float = 5.0) -> bool:
+        """True if sent. systemd may be busy, re-executing itself, or gone: the server must not die or wait long for it."""
         if not self._address:
-            return
+            return True
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
-            channel.settimeout(5)
+            channel.settimeout(wait_s)
             try:
                 channel.sendto(text.encode(), self._address)
             except OSError:
-                return  # systemd is being re-executed, or gone: the server must not die of it
+                return False
+        return True
 
 
 def one_line(text: str) -> str:

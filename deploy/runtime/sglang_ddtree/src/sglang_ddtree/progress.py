@@ -13,6 +13,7 @@ _MIB = 1024 * 1024
 _READ_BYTES = 256 * 1024  # sockets and pipes between the ranks are read all the time
 _CPU_SHARE = 0.05  # of one core
 _GPU_MIB = 8
+_PAUSE_S = 60.0  # between two looks: we didn't run either (a frozen container or VM), so the server gets its time again
 # Our own polls write these lines; they prove nothing.
 _POLL_LINE = re.compile(r'INFO: .*"(?:GET|HEAD) /')
 # Ranks that wait for each other, and schedulers that wait for a request, spin on a core: there CPU time proves nothing.
@@ -47,6 +48,8 @@ class Movement:
         before, self._before = self._before, now
         if before is None:
             return
+        if now.at - before.at > _PAUSE_S:
+            self._moved(now.at, "paused")
         read = _growth(before, now, "read_bytes")
         self.read_bytes += int(read)
         if before.processes.keys() != now.processes.keys():

@@ -1,20 +1,35 @@
-"""Log lines in SGLang's form, one os.write each, so that lines of several processes never mix."""
+"""Log records in SGLang's form, one os.write each, so that lines of several processes never mix."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-import time
 import traceback
 
 _OUTPUT = 2  # SGLang logs to stderr; a unit sends both streams to the same journal
-_prefix = ""
+
+
+class _Handler(logging.Handler):
+    """Whole records to stderr, past Python's buffers."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        write(f"{self.format(record)}\n")
+
+
+_handler = _Handler()
+_logger = logging.getLogger("sglang")
+_logger.addHandler(_handler)
+_logger.setLevel(logging.INFO)
+_logger.propagate = False
 
 
 def set_rank_prefix(prefix: str) -> None:
     """Put e.g. ` TP1` behind the date of this process's lines; SGLang does so only with several ranks."""
-    global _prefix  # noqa: PLW0603 - one prefix per process, as SGLang's own logging configuration
-    _prefix = prefix
+    _handler.setFormatter(logging.Formatter(f"[%(asctime)s{prefix}] %(message)s", "%Y-%m-%d %H:%M:%S"))
+
+
+set_rank_prefix("")
 
 
 def write(text: str) -> None:
@@ -26,7 +41,7 @@ def write(text: str) -> None:
 
 def log(message: str) -> None:
     """One record: `[2026-11-29 18:36:34 TP0] message`; further lines of the message have no prefix."""
-    write(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}{_prefix}] {message}\n")
+    _logger.info(message)
 
 
 def exception_text() -> str:

@@ -1,0 +1,147 @@
+"""The deploy flow over a modelled host: which steps run, what serves afterwards, which exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddtree_ops.fleet.hardware import profile
+from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build
+from ddtree_ops.fleet.spec import ServingSpec
+from ddtree_ops.flows.deploy import Deploy, exit_code
+from ddtree_ops.flows.rollback import Rollback
+from ddtree_ops.flows.wait import Server
+from ddtree_ops.report.deployment import DeploymentReport, Outcome
+from tests.flows.host_model import HostModel, ModelHttp, ModelPlaybooks, ModelShell, RealClock
+
+HARDWARE = profile("rtx-pro-6000-8x")
+SPEC = ServingSpec.model_validate(
+    {
+        "model": {"path": "/srv/m"},
+        "draft_model": {"path": "/srv/d"},
+        "ddtree": {"budget": 31},
+        "smoke": [{"prompt": "The capital of France is", "expect": "Paris"}],
+    }
+)
+INPUTS = ReleaseInputs("lab", "x==1 --hash=sha256:00", "[Unit]", (LocalWheel("/w/p.whl", "00"),))
+NEW = build(SPEC, HARDWARE, INPUTS)
+OLD = "lab-0000000000"
+
+
+def server(model: HostModel) -> Server:
+    return Server(ModelShell(model), ModelHttp(model), RealClock(), SPEC)
+
+
+def deploy(model: HostModel, *, release: Release = NEW, dry_run: bool = False, full: bool = False) -> DeploymentReport:
+    return Deploy(server(model), ModelPlaybooks(model), release, HARDWARE, lambda _news: None).run(dry_run=dry_run, full=full)
+
+
+def serving_old(**changes: object) -> HostModel:
+    model = HostModel(releases=[OLD], current=OLD, last_good=OLD, active="active", runs=1)
+    for name, value in changes.items():
+        setattr(model, name, value)
+    return model
+
+
+def test_a_fresh_host() -> None:
+    model = HostModel()
+    report = deploy(model)
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.DEPLOYED, 0, NEW.id)
+    assert [name for name, _ in model.played] == ["deploy", "switch", "commit"]
+    assert model.last_good == model.current == NEW.id
+
+
+def test_the_same_again_does_nothing() -> None:
+    model = serving_old(releases=[NEW.id], current=NEW.id, last_good=NEW.id)
+    assert deploy(model).outcome is Outcome.NOTHING_TO_DO
+    assert model.played == []
+    assert deploy(model, full=True).outcome is Outcome.DEPLOYED
+
+
+def test_a_dry_run_plays_nothing() -> None:
+    model = serving_old()
+    report = deploy(model, dry_run=True)
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.WOULD_CHANGE, 6, OLD)
+    assert model.played == []
+
+
+def test_a_crash_brings_the_former_release_back_with_the_reason() -> None:
+    model = serving_old(crashing={NEW.id})
+    report = deploy(model)
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.ROLLED_BACK, 8, OLD)
+    assert model.current == model.last_good == OLD
+    assert model.active == "active"
+    assert report.failure is not None
+    assert report.failure.root is not None
+    assert "it broke" in report.failure.root.title
+
+
+def test_a_crash_with_nothing_to_go_back_to_stops_the_unit() -> None:
+    model = HostModel(crashing={NEW.id})
+    report = deploy(model)
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.FAILED, 4, None)
+    assert model.active == "inactive"
+    assert model.last_good is None
+
+
+def test_when_both_releases_crash_the_report_says_so() -> None:
+    report = deploy(serving_old(crashing={NEW.id, OLD}))
+    assert (report.outcome, report.serving) == (Outcome.FAILED, None)
+    assert "the way back failed" in str(report.error)
+
+
+def test_wrong_answers_go_back_too() -> None:
+    report = deploy(serving_old(wrong={NEW.id}))
+    assert (report.outcome, report.exit_code) == (Outcome.ROLLED_BACK, 8)
+    assert "garbage" in str(report.error)
+
+
+@pytest.mark.parametrize(
+    ("changes", "exit_code", "said"),
+    [
+        ({"gpus": 7}, 7, "7 GPUs"),
+        ({"gpus": 0}, 7, "no GPU seen"),
+        ({"refused_by_sglang": True}, 7, "--nope"),
+        ({"failing_playbook": "deploy"}, 1, "no space left"),
+        ({"unreachable": True}, 3, "no connection"),
+    ],
+)
+def test_what_fails_before_the_switch_leaves_the_old_server_alone(changes: dict[str, object], exit_code: int, said: str) -> None:
+    model = serving_old(**changes)
+    report = deploy(model)
+    assert report.exit_code == exit_code
+    assert said in str(report.error)
+    assert model.current == OLD
+    assert not any(argv[:2] == ("systemctl", "restart") for argv in model.commands)
+
+
+def test_a_failing_switch_is_switched_back() -> None:
+    model = serving_old(failing_playbook="switch")
+    report = deploy(model)
+    assert report.outcome is Outcome.FAILED
+    assert "the way back failed" in str(report.error)
+
+
+def test_rollback_and_its_choice() -> None:
+    model = serving_old(releases=["lab-a1", "lab-a2", "lab-b3"], current="lab-b3", last_good="lab-b3")
+    report = Rollback(server(model), ModelPlaybooks(model), None, lambda _news: None).run()
+    assert (report.exit_code, report.serving, model.last_good) == (0, "lab-a2", "lab-a2")
+    several = Rollback(server(model), ModelPlaybooks(model), "lab-a", lambda _news: None).run()
+    assert several.exit_code == 2
+    assert "several" in str(several.error)
+
+
+def test_the_highest_ranking_exit_code_wins() -> None:
+    def report(code: int) -> DeploymentReport:
+        return DeploymentReport("h", Outcome.FAILED, code, None, None, None, 0.0, ())
+
+    assert exit_code([report(0), report(8), report(3)]) == 3
+    assert exit_code([report(7), report(4)]) == 4
+    assert exit_code([report(0), report(0)]) == 0
+    assert exit_code([report(6)]) == 6
+    assert exit_code([]) == 0
+
+
+def test_the_release_id_follows_the_content() -> None:
+    other = ServingSpec.model_validate({**SPEC.model_dump(), "server_args": {"max-running-requests": 4}})
+    assert build(SPEC, HARDWARE, INPUTS).id == NEW.id
+    assert build(other, HARDWARE, INPUTS).id != NEW.id
