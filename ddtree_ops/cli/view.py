@@ -122,7 +122,7 @@ def clock(seconds: float) -> str:
 
 
 def _bar(waiting: Waiting, width: int = 24) -> str:
-    if waiting.percent is None:
+    if waiting.done is None:
         return ""
-    full = round(width * waiting.percent / 100)
+    full = round(width * waiting.done)
     return f"[green]{'━' * full}[/][dim]{'━' * (width - full)}[/]"

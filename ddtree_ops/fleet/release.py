@@ -92,9 +92,7 @@ class Release:
             "release_wheelhouse": assets.expand(runtime.wheelhouse or ""),
             "release_python": str(runtime.python),
             "release_manifest": self.manifest_seed(),
-            "release_credentials": [
-                {"name": name, "value": lookup(ref)} for name, ref in sorted(self.spec.secrets.items())
-            ],
+            "release_credentials": [{"name": name, "value": lookup(ref)} for name, ref in sorted(self.spec.secrets.items())],
             "preflight_gpus": {
                 "count": gpu.gpu_count,
                 "name": gpu.gpu_names[0],

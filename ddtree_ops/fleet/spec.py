@@ -103,7 +103,8 @@ class ServingSpec(Section):
 
     model: ModelSpec = Field(description="the target model")
     draft_model: ModelSpec | None = Field(default=None, description="the DFlash draft; without it nothing is speculated")
-    port: int = Field(default=30000, ge=1024, le=65535, description="the server's port; the unit is ddtree-server@PORT")
+    # SGLang 0.5.13.post1 opens a gRPC port 10000 above this one and refuses to start if that is beyond 65535.
+    port: int = Field(default=30000, ge=1024, le=55535, description="the server's port; the unit is ddtree-server@PORT")
     listen: Annotated[str, AfterValidator(_listen)] = Field(
         default="127.0.0.1", description="address to listen on; wider than loopback needs secrets.api_key"
     )

@@ -26,12 +26,18 @@ _STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>\d+)%)?(?: eta (?P<e
 
 @dataclass(frozen=True)
 class Waiting:
-    """Still loading. `percent` of the whole load (0-100) and `eta` in seconds are None while unknown."""
+    """Still loading. `percent` of the segment (0-100) and `eta` of the whole load in seconds are None while unknown."""
 
     segment: str
     percent: int | None
     eta: int | None
     elapsed: float
+
+    @property
+    def done(self) -> float | None:
+        """How much of the whole load is done, 0 to 1, in time; None without an ETA."""
+        whole = self.elapsed + (self.eta or 0)
+        return None if self.eta is None or whole <= 0 else self.elapsed / whole
 
 
 @dataclass(frozen=True)

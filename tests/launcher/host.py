@@ -98,6 +98,11 @@ class Manager:
             assert self._news.wait_for(lambda: text in self._told, timeout_s), f"no {text} in {self._told}"
             return self._told
 
+    def told(self) -> str:
+        """Everything told so far."""
+        with self._news:
+            return self._told
+
     def close(self) -> None:
         """Tell the reader to end."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
