@@ -33,6 +33,7 @@ class SshShell:
         self._connect_timeout = connect_timeout
         self._lock = threading.Lock()
         self._connection: Any = None
+        self._closed = False
 
     @property
     def host(self) -> str:
@@ -45,7 +46,9 @@ class SshShell:
         self.close()
 
     def close(self) -> None:
+        """End the connection for good: a thread that still asks for it gets Unreachable, not a new one."""
         with self._lock:
+            self._closed = True
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -53,6 +56,8 @@ class SshShell:
     def transport(self) -> Any:
         """The live paramiko Transport; connects at first use, and again after a lost connection."""
         with self._lock:
+            if self._closed:
+                raise Unreachable(f"{self.host}: the connection was closed")
             if self._connection is None or not self._connection.transport.is_active():
                 self._connection = connect(self._host, self._connect_timeout)
             return self._connection.transport

@@ -13,6 +13,7 @@ from ddtree_ops.cli import options
 if TYPE_CHECKING:
     from ddtree_ops.cli.view import LiveView, PlainView
     from ddtree_ops.fleet.inventory import Host
+    from ddtree_ops.fleet.release import Release
     from ddtree_ops.report.deployment import DeploymentReport
 
 EPILOG = """\b
@@ -38,15 +39,17 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     serves again and the report says why.
     """
     from ddtree_ops.cli import targets
+    from ddtree_ops.cli.inputs import release_of
     from ddtree_ops.cli.show import show_deployments
     from ddtree_ops.cli.view import make_view
     from ddtree_ops.flows.deploy import exit_code
 
-    chosen = targets.choose(targets.fleet(inventory), hosts, group)
+    # Every host's spec is read before the first host changes: a mistake in the last one stops them all.
+    chosen = [(host, release_of(host)) for host in targets.choose(targets.fleet(inventory), hosts, group)]
     ask = not yes and not dry_run and form == "text" and sys.stdin.isatty()
     try:
         with make_view() as view:
-            reports = [_one(host, inventory, view, full=full, dry_run=dry_run, ask=ask) for host in chosen]
+            reports = [_one(*one, inventory, view, full=full, dry_run=dry_run, ask=ask) for one in chosen]
     except KeyboardInterrupt:
         click.echo("the host goes on by itself; the same deploy again continues, `ddtree-ops rollback` goes back", err=True)
         raise
@@ -58,10 +61,8 @@ def _one(host: Host, inventory: Path, view: PlainView | LiveView, *, full: bool,
     from ddtree_ops.adapters.playbook import AnsiblePlaybooks
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.confirm import asker
-    from ddtree_ops.cli.inputs import release_of
     from ddtree_ops.flows.deploy import Deploy
 
-    release = release_of(host)
     with targets.server(host) as server:
         deploy = Deploy(server, AnsiblePlaybooks(inventory), release, host.hardware, view)
         return deploy.run(dry_run=dry_run, full=full, confirm=asker(view) if ask else None)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddtree_ops.errors import DdtreeOpsError, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Unreachable
 from ddtree_ops.flows.look import unit_state
 from ddtree_ops.ports import Clock, Http, HttpRequest, Shell
 from ddtree_ops.triage import journal
@@ -73,13 +73,22 @@ class Sources:
     def _follow(self, argv: tuple[str, ...], resume: Callable[[str], tuple[str, ...]]) -> None:
         cursor: list[str] = []
 
-        def once() -> None:
-            with self._shell.stream(resume(cursor[0]) if cursor else argv) as stream:
+        def follow(command: tuple[str, ...]) -> None:
+            with self._shell.stream(command) as stream:
                 self._close_stream = stream.close
                 for entry in journal.read_export(stream.chunks()):
                     if entry.cursor:
                         cursor[:] = [entry.cursor]
                     self._queue.put(entry)
+
+        def once() -> None:
+            try:
+                follow(resume(cursor[0]) if cursor else argv)
+            except HostCommandFailed:
+                if not cursor:
+                    raise
+                # A journal kept in memory has lost the cursor with the reboot: everything of this boot is new.
+                follow((*journal.follow(self._unit, None), "--boot"))
 
         self._retrying(once)
 
