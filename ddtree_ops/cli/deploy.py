@@ -57,7 +57,9 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     return exit_code(reports)
 
 
-def _one(host: Host, inventory: Path, view: PlainView | LiveView, *, full: bool, dry_run: bool, ask: bool) -> DeploymentReport:
+def _one(
+    host: Host, release: Release, inventory: Path, view: PlainView | LiveView, *, full: bool, dry_run: bool, ask: bool
+) -> DeploymentReport:
     from ddtree_ops.adapters.playbook import AnsiblePlaybooks
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.confirm import asker
