@@ -26,8 +26,8 @@ def set_serving(inventory: Path, host: str, **sections: Any) -> None:
 
 
 def quick(**environment: str) -> dict[str, str]:
-    """Environment of a simulator that loads in 3 s and crashes without its 5 s of settling."""
-    return {"SIM_LOAD_SECONDS": "3", "SIM_CRASH_SETTLE_SECONDS": "0", **environment}
+    """Environment of a simulator that loads in 1.5 s and crashes without its 5 s of settling."""
+    return {"SIM_LOAD_SECONDS": "1.5", "SIM_CRASH_SETTLE_SECONDS": "0", **environment}
 
 
 @pytest.fixture
@@ -145,6 +145,26 @@ def test_a_crash_while_loading_goes_back_too(lab: Lab, tool: Tool, ct200: Path) 
     assert (ran.code, report["outcome"]) == (8, "rolled_back")
     assert report["failure"]["failures"][0]["phase"] == "weights"
     assert current(lab, "ct200") == former
+
+
+def test_a_load_in_which_nothing_moves_is_a_stall(lab: Lab, tool: Tool, ct200: Path) -> None:
+    former = current(lab, "ct200")
+    set_serving(ct200, "ct200", environment=quick(SIM_FAULT="hang:weights"), stall_after="4s")
+    ran = tool("deploy", "--host", "ct200", "--format", "json")
+    report = deployment(ran)
+    assert (ran.code, report["outcome"]) == (8, "rolled_back")
+    assert "stalled" in report["error"]
+    assert lab.ssh("ct200", "tail -n 2 /var/lib/ddtree/boots/30000.jsonl | grep -c stalled").stdout.strip() == "1"
+    assert current(lab, "ct200") == former
+
+
+def test_a_load_that_takes_too_long_is_ended_by_its_budget(lab: Lab, tool: Tool, ct200: Path) -> None:
+    set_serving(ct200, "ct200", environment=quick(SIM_LOAD_SECONDS="60"), load_budget="6s", stall_after="5s")
+    ran = tool("deploy", "--host", "ct200", "--format", "json")
+    report = deployment(ran)
+    assert (ran.code, report["outcome"]) == (8, "rolled_back")
+    wait = next(step for step in report["steps"] if step["name"] == "wait")
+    assert wait["seconds"] < 15
 
 
 def test_wrong_answers_do_not_pass_the_smoke_test(lab: Lab, tool: Tool, ct200: Path) -> None:
