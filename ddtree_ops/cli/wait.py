@@ -44,6 +44,7 @@ def command(host: str, inventory: Path, form: str) -> int:
 def show_waited(host: str, waited: Waited, form: str) -> int:
     """Print the verdict; returns the exit code."""
     from ddtree_ops.cli.show import failure_text, show_json
+    from ddtree_ops.triage.lines import clean
     from ddtree_ops.units.readiness import Died, Ready
 
     verdict = waited.verdict
@@ -53,9 +54,9 @@ def show_waited(host: str, waited: Waited, form: str) -> int:
         return code
     if waited.failure is not None:
         click.echo(failure_text(waited.failure))
-    reason = f"ready, {verdict.source} said so first" if isinstance(verdict, Ready) else verdict.reason
+    reason = f"({verdict.source} said so first)" if isinstance(verdict, Ready) else f": {clean(verdict.reason)}"
     word = type(verdict).__name__.lower()
-    click.echo(f"{click.style(host, bold=True)}  {word} after {verdict.seconds:.1f} s: {reason}")
+    click.echo(f"{click.style(host, bold=True)}  {word} after {verdict.seconds:.1f} s {reason}")
     return code
 
 

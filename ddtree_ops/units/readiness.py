@@ -162,8 +162,15 @@ class Readiness:
         if state.exit_status == LauncherExit.STALLED and not self._fatal_at:
             self._end = Stalled(now - self._started, state.status_text or "the launcher saw nothing move any more")
             return
-        reason = state.status_text or f"{state.active.value}, result {state.result}, exit status {state.exit_status}"
-        self._mark_fatal(now, reason)
+        self._mark_fatal(now, self._end_reason(state))
+
+    @staticmethod
+    def _end_reason(state: UnitState) -> str:
+        if state.failed:
+            return state.status_text or f"{state.active.value}, result {state.result}, exit status {state.exit_status}"
+        if state.active is Active.INACTIVE:
+            return "the unit was stopped"
+        return "this run ended and another one began: the host was rebooted, or systemd started the unit again"
 
     def _mark_fatal(self, now: float, reason: str) -> None:
         if self._fatal_at is None:
