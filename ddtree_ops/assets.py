@@ -1,4 +1,4 @@
-"""Where the files are that travel with the tool: roles, playbooks, locks, built wheels."""
+"""Where the project's own files are: roles, playbooks, locks, built wheels. The tool runs from a checkout."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from pathlib import Path
 
 from ddtree_ops.errors import DdtreeOpsError
 
-_PACKAGE = Path(__file__).resolve().parent
+_ROOT = Path(__file__).resolve().parents[1]
 
 
 def root() -> Path:
-    """The folder that holds `roles/` and `deploy/`: the checkout, or `_assets` inside an installed wheel."""
-    for candidate in (_PACKAGE.parent, _PACKAGE / "_assets"):
-        if (candidate / "roles").is_dir() and (candidate / "deploy" / "playbooks").is_dir():
-            return candidate
-    raise DdtreeOpsError(
-        f"roles and playbooks are missing beside {_PACKAGE}", hint="install ddtree-ops again, or run from a checkout"
-    )
+    """The checkout. Raises DdtreeOpsError if the package was installed without it."""
+    if not (_ROOT / "roles").is_dir():
+        raise DdtreeOpsError(f"roles and playbooks are missing in {_ROOT}", hint="run ddtree-ops from a checkout (make setup)")
+    return _ROOT
 
 
 def playbook(name: str) -> Path:
     """Path of a playbook by its name without `.yml`."""
     return root() / "deploy" / "playbooks" / f"{name}.yml"
+
+
+def role_file(role: str, name: str) -> Path:
+    """A file that a role brings: its programs for the host."""
+    return root() / "roles" / role / "files" / name
 
 
 def lock(name: str) -> Path:

@@ -19,7 +19,17 @@ The number is the exit code of the command (DESIGN's table, kept stable for scri
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
+
+# With several hosts the command ends with the first of these codes that occurred.
+RANKING = (1, 3, 5, 4, 8, 7, 9, 2, 6)
+
+
+def exit_code(codes: Iterable[int]) -> int:
+    """One exit code for several hosts."""
+    occurred = set(codes) - {0}
+    return next((code for code in RANKING if code in occurred), max(occurred, default=0))
 
 
 class DdtreeOpsError(Exception):

@@ -65,7 +65,7 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request to a port on the host's own loopback address; `timeout` in seconds bounds the whole exchange."""
+    """A request to a port on the host's own loopback address; `timeout` in seconds bounds each silence in it."""
 
     port: int
     path: str

@@ -22,10 +22,16 @@ def test_links_and_paths_in_the_documents_exist() -> None:
         for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
             if not (PROJECT / target).exists():
                 missing.append(f"{path.name}: {target}")
-        for target in re.findall(r"`((?:ddtree_ops|roles|deploy|lab|tests|inventories)/[\w./-]+)`", path.read_text()):
+        for target in re.findall(
+            r"(?<![\w/])((?:ddtree_ops|roles|deploy|lab|tests|inventories)/[\w./-]*[\w/])", path.read_text()
+        ):
             if not (PROJECT / target).exists():
                 missing.append(f"{path.name}: {target}")
     assert not missing
+
+
+def test_nothing_is_left_to_fill_in() -> None:
+    assert not [path.name for path in TEXTS if "@@" in path.read_text()]
 
 
 def test_every_make_target_in_the_documents_exists() -> None:

@@ -22,6 +22,8 @@ from ddtree_ops.adapters.task_events import TaskEvents
 from ddtree_ops.errors import DdtreeOpsError, PlaybookFailed, Unreachable
 from ddtree_ops.ports import PlaybookResult, TaskResult, TaskState
 
+# Staging downloads several GB from the host's index at worst; everything else takes seconds.
+TIMEOUT_SECONDS = 3600
 # How often ansible-runner looks at its cancel callback, seconds.
 CANCEL_POLL = 1
 
@@ -50,6 +52,7 @@ class AnsiblePlaybooks:
                 envvars=_environment(),
                 event_handler=events.handle,
                 cancel_callback=interrupted.is_set,
+                timeout=TIMEOUT_SECONDS,
                 settings={"pexpect_timeout": CANCEL_POLL},
                 quiet=True,
             )
@@ -57,6 +60,8 @@ class AnsiblePlaybooks:
                 raise KeyboardInterrupt
             output = _tail(runner)
         result = PlaybookResult(playbook, events.finished, time.monotonic() - start)
+        if runner.status == "timeout":
+            raise PlaybookFailed(f"{host}: {events.running or playbook}: no end after {TIMEOUT_SECONDS} s", evidence=output)
         if runner.rc != 0:
             raise _failure(playbook, host, result, output)
         return result
@@ -66,6 +71,9 @@ def _environment() -> dict[str, str]:
     scripts = str(Path(sys.executable).parent)
     return {
         "ANSIBLE_CONFIG": str(assets.root() / "deploy" / "ansible.cfg"),
+        # The environment would win over our ansible.cfg; host keys are checked whatever it says.
+        "ANSIBLE_HOST_KEY_CHECKING": "True",
+        "ANSIBLE_SSH_HOST_KEY_CHECKING": "True",
         "PATH": os.pathsep.join((scripts, os.environ.get("PATH", os.defpath))),
     }
 

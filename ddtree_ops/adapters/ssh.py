@@ -58,7 +58,10 @@ class SshShell:
         with self._lock:
             if self._closed:
                 raise Unreachable(f"{self.host}: the connection was closed")
-            if self._connection is None or not self._connection.transport.is_active():
+            if self._connection is not None and not self._connection.transport.is_active():
+                self._connection.close()
+                self._connection = None
+            if self._connection is None:
                 self._connection = connect(self._host, self._connect_timeout)
             return self._connection.transport
 
@@ -71,7 +74,7 @@ class SshShell:
             stderr = _drain(channel, channel.recv_stderr, deadline)
             status = _exit_status(channel, deadline)
         except TimeoutError as error:
-            raise HostCommandFailed(
+            raise Unreachable(
                 f"{self.host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}",
                 hint="the host may be overloaded or frozen",
             ) from error

@@ -50,7 +50,10 @@ def connect(host: Host, timeout: float) -> Any:
         connection.open()
     except (paramiko.SSHException, OSError, EOFError) as error:
         raise _explain(host.name, connection, known_hosts, error) from error
-    _watch(connection.transport)
+    hop = connection
+    while isinstance(hop, fabric.Connection):
+        _watch(hop.transport)
+        hop = hop.gateway
     return connection
 
 

@@ -19,11 +19,12 @@ _MESSAGES = ("msg", "stderr", "module_stderr", "stdout", "exception", "reason")
 
 
 class TaskEvents:
-    """Collects finished tasks and hands every start and end to `on_task`."""
+    """Collects finished tasks and hands every start and end to `on_task`; `running` is the task begun last."""
 
     def __init__(self, on_task: Callable[[TaskResult], None]) -> None:
         self._on_task = on_task
         self._finished: list[TaskResult] = []
+        self.running = ""
 
     @property
     def finished(self) -> tuple[TaskResult, ...]:
@@ -34,6 +35,7 @@ class TaskEvents:
         data = event.get("event_data") or {}
         name = event.get("event")
         if name == "runner_on_start":
+            self.running = str(data.get("task", ""))
             self._on_task(_result(data, TaskState.STARTED))
         elif name in _ENDS and not data.get("ignore_errors"):
             result = _result(data, _ENDS[name])

@@ -66,7 +66,7 @@ Examples:
 The inventory is --inventory, else $DDTREE_OPS_INVENTORY, else ./inventory.
 Exit codes: 0 fine, 1 failed, 2 usage or invalid inventory, 3 unreachable, 4 server died or
 failure found, 5 stalled or timed out, 6 changes pending, 7 refused, 8 deploy failed and the
-former release serves again, 9 locked, 10 inconclusive, 130 interrupted.
+former release serves again, 10 inconclusive, 130 interrupted.
 """
 
 
@@ -81,7 +81,8 @@ def main() -> None:
     from ddtree_ops.errors import DdtreeOpsError
 
     try:
-        code = root.main(standalone_mode=False)
+        # click knows nothing of NO_COLOR (https://no-color.org); None lets it look whether the output is a terminal.
+        code = root.main(standalone_mode=False, color=False if os.environ.get("NO_COLOR") else None)
     except click.ClickException as error:
         error.show()
         code = error.exit_code

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ddtree_ops import assets
-from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.errors import DdtreeOpsError, Unreachable
 from ddtree_ops.ports import Command, Shell
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
+    from ddtree_ops.fleet.release import Release
 
-# Type=notify with EXTEND_TIMEOUT_USEC needs 236, `systemctl --timestamp=unix` 247; Debian 12 has 252.
-SYSTEMD_FLOOR = 247
-# What our commands call on a host.
-PROGRAMS = ("systemctl", "journalctl", "find", "cat", "ss", "runuser", "nvidia-smi")
+# What our commands call on a host, besides what preflight looks at.
+PROGRAMS = ("journalctl", "find", "cat", "timeout", "runuser")
 
 
 @dataclass(frozen=True)
@@ -46,23 +45,32 @@ def controller() -> Iterator[Check]:
 
 
 def host(host: Host) -> Iterator[Check]:
-    """The way to a host and what our commands need there."""
+    """The way to a host, what our commands need there, and what would stop a deploy."""
     from ddtree_ops.cli import targets
+    from ddtree_ops.cli.inputs import release_of
 
     try:
         with targets.server(host) as server:
-            yield from _on_host(server.shell, str(host.serving.runtime.python))
-    except DdtreeOpsError as error:
+            yield from _on_host(server.shell)
+            yield from _preflight(server.shell, release_of(host))
+    except Unreachable as error:
         yield Check(host.name, "connection", False, error.message, error.hint)
+    except DdtreeOpsError as error:
+        yield Check(host.name, "host", False, error.message, error.hint)
 
 
-def _on_host(shell: Shell, python: str) -> Iterator[Check]:
+def _on_host(shell: Shell) -> Iterator[Check]:
     user = shell.run(Command(("id", "-un"))).stdout.strip()
     yield Check(shell.host, "login", user == "root", user, "log in as root, or set ansible_become: true")
-    version = shell.run(Command(("systemctl", "--version"))).stdout.split()
-    number = int(version[1]) if len(version) > 1 and version[1].isdigit() else 0
-    yield Check(shell.host, "systemd", number >= SYSTEMD_FLOOR, str(number), f"systemd {SYSTEMD_FLOOR} or later")
-    done = shell.run(Command((python, "--version"), ok=frozenset({0, 126, 127})))
-    yield Check(shell.host, "python", done.exit_code == 0, (done.stdout or done.stderr).strip(), f"install {python}")
     missing = [name for name in PROGRAMS if shell.run(Command(("which", name), ok=frozenset({0, 1}))).exit_code]
     yield Check(shell.host, "programs", not missing, f"missing: {', '.join(missing)}" if missing else "all there")
+
+
+def _preflight(shell: Shell, release: Release) -> Iterator[Check]:
+    from ddtree_ops.flows.look import preflight_findings
+
+    findings = preflight_findings(shell, release)
+    for one in findings:
+        yield Check(shell.host, one.id, False, one.message, one.fix)
+    if not findings:
+        yield Check(shell.host, "preflight", True, "GPUs, Python, disk, systemd, port, clock and model files are fit")

@@ -28,7 +28,7 @@ Examples:
 @options.hosts
 @options.inventory
 @options.output_format
-@click.option("--full", is_flag=True, help="Run every step even if nothing differs.")
+@click.option("--full", is_flag=True, help="Run every step even if nothing differs (a new secret value is no difference).")
 @click.option("--dry-run", is_flag=True, help="Show the plan; change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Don't ask before changing a host.")
 def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str, full: bool, dry_run: bool, yes: bool) -> int:
@@ -42,7 +42,7 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     from ddtree_ops.cli.inputs import release_of
     from ddtree_ops.cli.show import show_deployments
     from ddtree_ops.cli.view import make_view
-    from ddtree_ops.flows.deploy import exit_code
+    from ddtree_ops.errors import exit_code
 
     # Every host's spec is read before the first host changes: a mistake in the last one stops them all.
     chosen = [(host, release_of(host)) for host in targets.choose(targets.fleet(inventory), hosts, group)]
@@ -54,7 +54,7 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
         click.echo("the host goes on by itself; the same deploy again continues, `ddtree-ops rollback` goes back", err=True)
         raise
     show_deployments(reports, form)
-    return exit_code(reports)
+    return exit_code(report.exit_code for report in reports)
 
 
 def _one(
@@ -66,5 +66,5 @@ def _one(
     from ddtree_ops.flows.deploy import Deploy
 
     with targets.server(host) as server:
-        deploy = Deploy(server, AnsiblePlaybooks(inventory), release, host.hardware, view)
+        deploy = Deploy(server, AnsiblePlaybooks(inventory), release, view)
         return deploy.run(dry_run=dry_run, full=full, confirm=asker(view) if ask else None)

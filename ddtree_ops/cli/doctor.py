@@ -53,9 +53,9 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
 
 
 def _print(check: Check) -> None:
-    from ddtree_ops.triage.lines import clean
+    from ddtree_ops.report.safe_text import one_line
 
     word, colour = _MARKS[check.ok]
-    click.echo(f"{click.style(f'{word:<4}', fg=colour)} {check.where:<12} {check.what:<14} {clean(check.found)}")
+    click.echo(f"{click.style(f'{word:<4}', fg=colour)} {check.where:<12} {check.what:<14} {one_line(check.found)}")
     if check.fix and not check.ok:
-        click.echo(f"     {click.style('fix:', fg='green')} {clean(check.fix)}")
+        click.echo(f"     {click.style('fix:', fg='green')} {one_line(check.fix)}")

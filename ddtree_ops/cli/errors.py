@@ -5,22 +5,23 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from textwrap import indent
 
 import click
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.triage.lines import clean
+from ddtree_ops.report.safe_text import block, one_line
 
 SCHEMA = "ddtree-ops/error/v1"
 
 
 def show(error: DdtreeOpsError) -> None:
     """Print to stderr; with `--format json` on the command line also a document to stdout."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {clean(error.message)}", err=True)
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {one_line(error.message)}", err=True)
     for line in error.evidence:
-        click.echo(f"  {clean(line)}", err=True)
+        click.echo(indent(block(line), "  "), err=True)
     if error.hint:
-        click.echo(f"{click.style('fix:', fg='green')} {clean(error.hint)}", err=True)
+        click.echo(f"{click.style('fix:', fg='green')} {one_line(error.hint)}", err=True)
     if wants_json():
         click.echo(json.dumps(document(error), indent=2))
 

@@ -46,10 +46,11 @@ def command(host: str, inventory: Path, form: str, follow: bool, lines: int, sin
 
 
 def _text(entry: JournalEntry) -> str:
-    from ddtree_ops.triage.lines import clean, split_message
+    from ddtree_ops.report.safe_text import block
+    from ddtree_ops.triage.lines import split_message
 
     who = f"{entry.comm or '?'}[{entry.pid or '?'}]"
-    return "\n".join(f"{_time(entry)} {who}: {clean(text)}" for text, _ in split_message(entry.message))
+    return "\n".join(f"{_time(entry)} {who}: {block(text)}" for text, _ in split_message(entry.message))
 
 
 def _json(entry: JournalEntry) -> str:

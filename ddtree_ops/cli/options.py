@@ -24,7 +24,7 @@ def inventory(function: F) -> F:
 
 
 def hosts(function: F) -> F:
-    """--host (repeatable) and --group; exactly one kind must be given."""
+    """--host (repeatable) and --group."""
     function = click.option("--group", metavar="GROUP", help="All hosts of an inventory group.")(function)
     return click.option("--host", "hosts", metavar="HOST", multiple=True, help="A host of the inventory; repeatable.")(function)
 
@@ -40,5 +40,5 @@ def output_format(function: F) -> F:
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="json prints one document on stdout; progress goes to stderr.",
+        help="json is for scripts: stdout holds nothing else, progress goes to stderr.",
     )(function)

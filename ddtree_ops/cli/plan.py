@@ -11,7 +11,9 @@ import click
 from ddtree_ops.cli import options
 
 if TYPE_CHECKING:
+    from ddtree_ops.fleet.inventory import Host
     from ddtree_ops.fleet.plan import Plan
+    from ddtree_ops.flows.wait import Server
 
 PENDING, REFUSED = 6, 7
 EPILOG = """\b
@@ -35,23 +37,28 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     """
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.inputs import release_of
-    from ddtree_ops.cli.show import plan_lines, show_json
+    from ddtree_ops.cli.show import error_line, plan_lines, show_json
+    from ddtree_ops.errors import DdtreeOpsError, exit_code
     from ddtree_ops.fleet.plan import make_plan
-    from ddtree_ops.flows.look import look
+    from ddtree_ops.flows.look import look, preflight_findings
 
-    plans = []
-    for host in targets.choose(targets.fleet(inventory), hosts, group):
+    def read(host: Host, server: Server) -> Plan:
         release = release_of(host)
-        with targets.server(host) as server:
-            plans.append(make_plan(host.name, release, host.hardware, look(server.shell, host.serving.port)))
+        return make_plan(host.name, release, look(server.shell, server.port), preflight_findings(server.shell, release))
+
+    found = targets.each(targets.choose(targets.fleet(inventory), hosts, group), read)
     if form == "json":
-        show_json({"schema": "ddtree-ops/plan/v1", "hosts": [_document(plan) for plan in plans]})
+        rows = [targets.error_row(host, plan) if isinstance(plan, DdtreeOpsError) else _document(plan) for host, plan in found]
+        show_json({"schema": "ddtree-ops/plan/v1", "hosts": rows})
     else:
-        for plan in plans:
+        for host, plan in found:
+            if isinstance(plan, DdtreeOpsError):
+                click.echo(error_line(host.name, plan))
+                continue
             click.echo(f"{click.style(plan.host, bold=True)}  {_verdict(plan)}")
             for line in plan_lines(plan):
                 click.echo(line)
-    return max(_code(plan) for plan in plans)
+    return exit_code(plan.exit_code if isinstance(plan, DdtreeOpsError) else _code(plan) for _, plan in found)
 
 
 def _code(plan: Plan) -> int:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ddtree_ops.cli import options
+
+if TYPE_CHECKING:
+    from ddtree_ops.fleet.inventory import Host
+    from ddtree_ops.flows.wait import Server
 
 EPILOG = """\b
 Example:
@@ -24,29 +29,34 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     Newest first; `current` is what the unit starts, `last good` the last one that was committed.
     """
     from ddtree_ops.cli import targets
-    from ddtree_ops.cli.show import show_json
-    from ddtree_ops.flows.look import look
+    from ddtree_ops.cli.show import error_line, show_json
+    from ddtree_ops.errors import DdtreeOpsError, exit_code
 
-    rows = []
-    for host in targets.choose(targets.fleet(inventory), hosts, group):
-        with targets.server(host) as server:
-            state = look(server.shell, host.serving.port)
-        for one in state.manifests:
-            rows.append(
-                {
-                    "host": host.name,
-                    "id": one.id,
-                    "created": one.created,
-                    "current": one.id == state.current,
-                    "last_good": one.id == state.last_good,
-                }
-            )
+    found = targets.each(targets.choose(targets.fleet(inventory), hosts, group), _read)
     if form == "json":
-        show_json({"schema": "ddtree-ops/releases/v1", "releases": rows})
-        return 0
-    for row in rows:
-        marks = [name for name, key in (("current", "current"), ("last good", "last_good")) if row[key]]
-        click.echo(f"{row['host']}  {row['id']}  {row['created']}  {', '.join(marks)}".rstrip())
-    if not rows:
-        click.echo("no releases")
-    return 0
+        rows = [
+            targets.error_row(host, releases)
+            if isinstance(releases, DdtreeOpsError)
+            else {"host": host.name, "releases": releases}
+            for host, releases in found
+        ]
+        show_json({"schema": "ddtree-ops/releases/v1", "hosts": rows})
+    else:
+        for host, releases in found:
+            if isinstance(releases, DdtreeOpsError):
+                click.echo(error_line(host.name, releases))
+                continue
+            for one in releases or [{"id": "no releases", "created": "", "current": False, "last_good": False}]:
+                marks = [name for name, key in (("current", "current"), ("last good", "last_good")) if one[key]]
+                click.echo(f"{host.name}  {one['id']}  {one['created']}  {', '.join(marks)}".rstrip())
+    return exit_code(releases.exit_code for _, releases in found if isinstance(releases, DdtreeOpsError))
+
+
+def _read(_host: Host, server: Server) -> list[dict[str, Any]]:
+    from ddtree_ops.flows.look import look_releases
+
+    state = look_releases(server.shell)
+    return [
+        {"id": one.id, "created": one.created, "current": one.id == state.current, "last_good": one.id == state.last_good}
+        for one in state.manifests
+    ]

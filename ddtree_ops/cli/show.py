@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ddtree_ops.report.deployment import Outcome
-from ddtree_ops.triage.lines import clean
+from ddtree_ops.report.safe_text import block, one_line
 
 if TYPE_CHECKING:
+    from ddtree_ops.errors import DdtreeOpsError
     from ddtree_ops.fleet.plan import Plan
     from ddtree_ops.report.deployment import DeploymentReport
     from ddtree_ops.report.failure import FailureReport
@@ -48,37 +51,43 @@ def deployment_lines(report: DeploymentReport) -> Iterator[str]:
         yield failure_text(report.failure)
     colour, words = _WORDS[report.outcome]
     if report.error:
-        yield f"{click.style('error:', fg='red', bold=True)} {clean(report.error)}"
+        yield f"{click.style('error:', fg='red', bold=True)} {one_line(report.error)}"
     for line in report.evidence:
-        yield f"  {clean(line)}"
+        yield indent(block(line), "  ")
     if report.hint:
-        yield f"{click.style('fix:', fg='green')} {clean(report.hint)}"
+        yield f"{click.style('fix:', fg='green')} {one_line(report.hint)}"
     verdict = words.format(release=report.release, serving=report.serving)
     if report.outcome is Outcome.FAILED:
-        verdict = f"failed; {report.serving} serves" if report.serving else "failed; nothing serves"
+        verdict = f"failed; {_serving(report)}"
     yield f"{click.style(report.host, bold=True)}  {click.style(verdict, fg=colour)}  ({report.seconds:.1f} s)"
+
+
+def _serving(report: DeploymentReport) -> str:
+    if not report.serving_known:
+        return "what serves is not known"
+    return f"{report.serving} serves" if report.serving else "nothing serves"
+
+
+def error_line(host: str, error: DdtreeOpsError) -> str:
+    """A host that can't be read, among others that can."""
+    fix = f"; {error.hint}" if error.hint else ""
+    return f"{click.style(host, bold=True)}  {click.style('error:', fg='red')} {one_line(error.message + fix)}"
 
 
 def failure_text(failure: FailureReport) -> str:
     """The failure as a person reads it in ten seconds."""
     width = shutil.get_terminal_size((100, 24)).columns
-    return failure.to_terminal(colour=sys.stdout.isatty() and not _no_colour(), width=width)
+    return failure.to_terminal(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"), width=width)
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
     """Findings and changes."""
     for finding in plan.findings:
-        yield f"  {finding.severity.value}: {clean(finding.message)}  [{finding.id}]"
-        yield f"    fix: {clean(finding.fix)}"
+        yield f"  {finding.severity.value}: {one_line(finding.message)}  [{finding.id}]"
+        yield f"    fix: {one_line(finding.fix)}"
     for change in plan.changes:
-        yield clean(f"  {change.what}: {_value(change.before)} -> {_value(change.after)}")
+        yield f"  {one_line(f'{change.what}: {_value(change.before)} -> {_value(change.after)}')}"
 
 
 def _value(text: str | None) -> str:
     return "(none)" if text is None else text or "(set)"
-
-
-def _no_colour() -> bool:
-    import os
-
-    return bool(os.environ.get("NO_COLOR"))

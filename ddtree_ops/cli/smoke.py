@@ -31,7 +31,7 @@ def command(host: str, inventory: Path, form: str) -> int:
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.show import show_json
     from ddtree_ops.flows import smoke
-    from ddtree_ops.triage.lines import clean
+    from ddtree_ops.report.safe_text import one_line
 
     chosen = targets.fleet(inventory).host(host)
     with targets.server(chosen) as server:
@@ -44,7 +44,7 @@ def command(host: str, inventory: Path, form: str) -> int:
         for result in results:
             mark = click.style("ok", fg="green") if result.ok else click.style("WRONG", fg="red")
             told = result.problem or result.text.strip()
-            click.echo(f"{mark}  {result.seconds:.2f} s  {result.prompt!r}: {clean(told)}")
+            click.echo(f"{mark}  {result.seconds:.2f} s  {result.prompt!r}: {one_line(told)}")
     if all(result.ok for result in results):
         return 0
     return 1 if serving else DIED

@@ -11,16 +11,16 @@ import click
 from ddtree_ops.cli import options
 
 if TYPE_CHECKING:
-    from ddtree_ops.fleet.inventory import Host
     from ddtree_ops.flows.status import HostStatus
 
+_HEALTH = {None: "no answer in time", 0: "refused"}
 EPILOG = """\b
 Examples:
   ddtree-ops status --host ct200
   ddtree-ops status --group all --format json
 
 \b
-Exit codes: 0 every host serves, 1 one does not, 3 one can't be reached.
+Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its spec is invalid.
 """
 
 
@@ -34,27 +34,23 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     Release, unit state, phase and percent of a load, restarts, GPU memory, and how long former loads took.
     """
     from ddtree_ops.cli import targets
-    from ddtree_ops.cli.show import show_json
+    from ddtree_ops.cli.show import error_line, show_json
+    from ddtree_ops.errors import DdtreeOpsError, exit_code
+    from ddtree_ops.flows.status import read_status
 
-    rows = [_one(host) for host in targets.choose(targets.fleet(inventory), hosts, group)]
+    found = targets.each(
+        targets.choose(targets.fleet(inventory), hosts, group), lambda _host, server: _document(read_status(server))
+    )
+    rows = [targets.error_row(host, row) | {"serving": False} if isinstance(row, DdtreeOpsError) else row for host, row in found]
     if form == "json":
         show_json({"schema": "ddtree-ops/status/v1", "hosts": rows})
     else:
-        for row in rows:
-            _print(row)
-    return 3 if any("error" in row for row in rows) else 0 if all(row["serving"] for row in rows) else 1
-
-
-def _one(host: Host) -> dict[str, Any]:
-    from ddtree_ops.cli import targets
-    from ddtree_ops.errors import Unreachable
-    from ddtree_ops.flows.status import read_status
-
-    try:
-        with targets.server(host) as server:
-            return _document(read_status(server))
-    except Unreachable as error:
-        return {"host": host.name, "serving": False, "error": error.message, "hint": error.hint}
+        for host, row in found:
+            if isinstance(row, DdtreeOpsError):
+                click.echo(error_line(host.name, row))
+            else:
+                _print(row)
+    return exit_code(row.get("exit_code", 0 if row["serving"] else 1) for row in rows)
 
 
 def _document(status: HostStatus) -> dict[str, Any]:
@@ -66,28 +62,28 @@ def _document(status: HostStatus) -> dict[str, Any]:
         "last_good": state.last_good,
         "unit": dataclasses.asdict(state.unit),
         "health": status.health,
-        "gpus": [dataclasses.asdict(gpu) for gpu in state.gpus],
+        "gpus": [dataclasses.asdict(gpu) for gpu in status.gpus.rows],
+        "gpu_problem": status.gpus.problem,
         "boots": [dataclasses.asdict(boot) for boot in status.boots],
     }
 
 
 def _print(row: dict[str, Any]) -> None:
-    from ddtree_ops.triage.lines import clean
+    from ddtree_ops.report.safe_text import one_line
 
     name = click.style(row["host"], bold=True)
-    if "error" in row:
-        click.echo(f"{name}  {click.style('unreachable', fg='red')}  {clean(row['error'])}")
-        return
     unit = row["unit"]
     word = click.style("serving", fg="green") if row["serving"] else click.style(unit["active"], fg="yellow")
     click.echo(f"{name}  {word}  release {row['release'] or 'none'}" + _last_good(row))
-    told = clean(unit["status_text"]) or unit["sub"] or "-"
+    told = one_line(unit["status_text"]) or unit["sub"] or "-"
     click.echo(f"  unit      {unit['active']} ({unit['sub'] or 'none'}), {told}, restarts {unit['restarts']}")
-    click.echo(f"  /health   {row['health'] or 'refused'}")
+    click.echo(f"  /health   {_HEALTH.get(row['health'], row['health'])}")
     if row["gpus"]:
         used = sum(gpu["memory_used"] for gpu in row["gpus"]) / 1024
         total = sum(gpu["memory_total"] for gpu in row["gpus"]) / 1024
         click.echo(f"  GPUs      {len(row['gpus'])} x {row['gpus'][0]['name']}, {used:.0f} of {total:.0f} GiB used")
+    if row["gpu_problem"]:
+        click.echo(f"  GPUs      {click.style(one_line(row['gpu_problem']), fg='red')}")
     if row["boots"]:
         click.echo(f"  boots     {', '.join(_boot(boot) for boot in row['boots'][-5:])}")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ddtree_ops.errors import InvalidInventory, UsageError
+from ddtree_ops.errors import DdtreeOpsError, InvalidInventory, UsageError
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Fleet, Host
     from ddtree_ops.flows.wait import Server
+
+T = TypeVar("T")
 
 
 def fleet(inventory: Path) -> Fleet:
@@ -45,7 +47,24 @@ def server(host: Host) -> Iterator[Server]:
 
     spec = host.serving
     with SshShell(host) as shell:
-        yield Server(shell, TunnelledHttp(shell), SystemClock(), spec)
+        yield Server(shell, TunnelledHttp(shell), SystemClock(), spec, spec.port)
+
+
+def each(hosts: Iterable[Host], read: Callable[[Host, Server], T]) -> list[tuple[Host, T | DdtreeOpsError]]:
+    """What `read` says of every host; one that can't be read doesn't hide the others."""
+    found: list[tuple[Host, T | DdtreeOpsError]] = []
+    for host in hosts:
+        try:
+            with server(host) as opened:
+                found.append((host, read(host, opened)))
+        except DdtreeOpsError as error:
+            found.append((host, error))
+    return found
+
+
+def error_row(host: Host, error: DdtreeOpsError) -> dict[str, Any]:
+    """A host that can't be read, in a JSON document."""
+    return {"host": host.name, "error": error.message, "hint": error.hint, "exit_code": error.exit_code}
 
 
 def _names(found: Fleet) -> str:

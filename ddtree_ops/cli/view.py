@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ddtree_ops.flows.progress import LoadNews, News, StepEnded, StepStarted, TaskNews
 from ddtree_ops.ports import TaskState
 from ddtree_ops.report.deployment import StepState
-from ddtree_ops.triage.lines import clean
+from ddtree_ops.report.safe_text import one_line
 
 if TYPE_CHECKING:
     from ddtree_ops.units.readiness import Waiting
@@ -37,13 +37,13 @@ class PlainView(AbstractContextManager["PlainView"]):
     def __call__(self, news: News) -> None:
         text = self._text(news)
         if text is not None:
-            print(clean(f"{news.host}  {text}"), file=sys.stderr, flush=True)  # noqa: T201
+            print(f"{one_line(news.host)}  {text}", file=sys.stderr, flush=True)  # noqa: T201
 
     def _text(self, news: News) -> str | None:
         if isinstance(news, StepEnded):
             return step_text(news)
         if isinstance(news, TaskNews) and news.task.state in (TaskState.FAILED, TaskState.UNREACHABLE):
-            return f"  {task_name(news)}: {news.task.message.splitlines()[0]}"
+            return f"  {task_name(news)}: {one_line(news.task.message.partition(chr(10))[0])}"
         if isinstance(news, LoadNews):
             return self._load(news.waiting)
         return None
@@ -90,9 +90,9 @@ class LiveView(AbstractContextManager["LiveView"]):
             self._status.update(f"[bold]{host}[/]  {escape(news.step)}")
         elif isinstance(news, StepEnded):
             mark, style = _MARKS[news.step.state]
-            self._console.print(f"[{style}]{mark}[/] [bold]{host}[/]  {escape(clean(step_text(news)))}")
+            self._console.print(f"[{style}]{mark}[/] [bold]{host}[/]  {escape(step_text(news))}")
         elif isinstance(news, TaskNews) and news.task.state is TaskState.STARTED:
-            self._status.update(f"[bold]{host}[/]  {self._step}  [dim]{escape(clean(task_name(news)))}[/]")
+            self._status.update(f"[bold]{host}[/]  {self._step}  [dim]{escape(task_name(news))}[/]")
         elif isinstance(news, LoadNews):
             self._status.update(f"[bold]{host}[/]  {self._step}  {_bar(news.waiting)} {escape(load_text(news.waiting))}")
 
@@ -100,18 +100,18 @@ class LiveView(AbstractContextManager["LiveView"]):
 def step_text(news: StepEnded) -> str:
     step = news.step
     mark = "" if step.state is not StepState.FAILED else "FAILED "
-    return f"{step.name:<10} {step.seconds:6.1f} s  {mark}{step.detail}".rstrip()
+    return f"{step.name:<10} {step.seconds:6.1f} s  {mark}{one_line(step.detail)}".rstrip()
 
 
 def task_name(news: TaskNews) -> str:
-    return f"{news.task.role} : {news.task.task}" if news.task.role else news.task.task
+    return one_line(f"{news.task.role} : {news.task.task}" if news.task.role else news.task.task)
 
 
 def load_text(waiting: Waiting) -> str:
     """`weights 41%  0:12 elapsed, about 0:20 left`."""
     percent = f" {waiting.percent}%" if waiting.percent is not None else ""
     left = f", about {clock(waiting.eta)} left" if waiting.eta is not None else ""
-    return clean(f"{waiting.segment}{percent}  {clock(waiting.elapsed)} elapsed{left}")
+    return f"{one_line(waiting.segment)}{percent}  {clock(waiting.elapsed)} elapsed{left}"
 
 
 def clock(seconds: float) -> str:

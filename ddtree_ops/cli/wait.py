@@ -44,7 +44,7 @@ def command(host: str, inventory: Path, form: str) -> int:
 def show_waited(host: str, waited: Waited, form: str) -> int:
     """Print the verdict; returns the exit code."""
     from ddtree_ops.cli.show import failure_text, show_json
-    from ddtree_ops.triage.lines import clean
+    from ddtree_ops.report.safe_text import one_line
     from ddtree_ops.units.readiness import Died, Ready
 
     verdict = waited.verdict
@@ -54,7 +54,7 @@ def show_waited(host: str, waited: Waited, form: str) -> int:
         return code
     if waited.failure is not None:
         click.echo(failure_text(waited.failure))
-    reason = f"({verdict.source} said so first)" if isinstance(verdict, Ready) else f": {clean(verdict.reason)}"
+    reason = f"({verdict.source} said so first)" if isinstance(verdict, Ready) else f": {one_line(verdict.reason)}"
     word = type(verdict).__name__.lower()
     click.echo(f"{click.style(host, bold=True)}  {word} after {verdict.seconds:.1f} s {reason}")
     return code

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ddtree_ops.fleet.mistakes import Mistake
 from ddtree_ops.fleet.nodes import Entry, ScalarNode, VaultNode, kind
-from ddtree_ops.fleet.ssh_options import SshOptions, parse_ssh_options
+from ddtree_ops.fleet.ssh_options import SshOptions, expand_home, parse_ssh_options
 from ddtree_ops.fleet.templates import is_template
 
 # Names in rising precedence, as listed by ansible/plugins/connection/ssh.py (ansible-core 2.19).
@@ -19,7 +19,10 @@ _ADDRESS = ("ansible_ssh_host", "ansible_host")
 _PORT = ("ansible_ssh_port", "ansible_port")
 _USER = ("ansible_ssh_user", "ansible_user")
 _KEY_FILE = ("ansible_private_key_file", "ansible_ssh_private_key_file")
-_ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+# ssh obeys the first of several values: Ansible puts the former before its own -o Port, User and IdentityFile, the latter
+# behind them (_build_command of the same file).
+_FIRST_ARGUMENTS = ("ansible_ssh_args",)
+_LAST_ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 _PASSWORDS = ("ansible_password", "ansible_ssh_pass", "ansible_ssh_password", "ansible_become_password",
               "ansible_become_pass", "ansible_sudo_pass", "ansible_ssh_private_key", "ansible_private_key",
               "ansible_private_key_passphrase", "ansible_ssh_private_key_passphrase")  # fmt: skip
@@ -33,7 +36,8 @@ _TRANSPORTS = ("ssh", "smart", "ansible.builtin.ssh")
 class Connection:
     """Where and how to log in. None means: as ssh_config says, or ssh's own default.
 
-    `options` are `-o` settings by their ssh_config(5) names in small letters, e.g. {"proxyjump": "bastion"}.
+    `options` are the settings without a field of their own, by their ssh_config(5) names in small letters: `proxyjump`
+    (one [user@]host[:port]), `userknownhostsfile`, `connecttimeout`, `serveraliveinterval`, `serveralivecountmax`.
     `become`: commands run through sudo, as Ansible's would.
     """
 
@@ -50,12 +54,13 @@ def read_connection(host: str, variables: Mapping[str, Entry], mistakes: list[Mi
     """The connection of `host`; what is wrong with it is appended to `mistakes`."""
     mistakes.extend(_refusals(variables))
     reader = _Reader(variables, mistakes)
-    ssh = reader.ssh_options()
+    own = SshOptions(private_key_file=reader.key_file(), user=reader.text(_USER), port=reader.port())
+    ssh = reader.ssh_options(own)
     return Connection(
-        address=reader.text(_ADDRESS) or host,
-        port=reader.port() or ssh.port,
-        user=reader.text(_USER) or ssh.user,
-        private_key_file=reader.text(_KEY_FILE) or ssh.private_key_file,
+        address=ssh.host_name or reader.text(_ADDRESS) or host,
+        port=ssh.port,
+        user=ssh.user,
+        private_key_file=ssh.private_key_file,
         ssh_config_file=ssh.config_file,
         options=ssh.options,
         become=reader.yes("ansible_become"),
@@ -106,16 +111,29 @@ class _Reader:
         entry = self._variables.get(name)
         return entry is not None and isinstance(entry.value, ScalarNode) and entry.value.text.lower() in _YES
 
-    def ssh_options(self) -> SshOptions:
+    def key_file(self) -> str | None:
+        """Ansible expands `~` in it, too."""
+        name = self.text(_KEY_FILE)
+        return expand_home(name) if name else None
+
+    def ssh_options(self, own: SshOptions) -> SshOptions:
+        """`own`, what the other variables say, between the arguments that stand before and behind it on ssh's command line."""
         options = SshOptions()
-        for name in _ARGUMENTS:
-            text = self._text(name)
-            if text:
-                found, reasons = parse_ssh_options(text)
-                options = options.below(found)
-                place = self._variables[name].place
-                self._mistakes += [Mistake(place, name, reason) for reason in reasons]
+        for name in _FIRST_ARGUMENTS:
+            options = self._below(options, name)
+        options = options.below(own)
+        for name in _LAST_ARGUMENTS:
+            options = self._below(options, name)
         return options
+
+    def _below(self, options: SshOptions, name: str) -> SshOptions:
+        text = self._text(name)
+        if not text:
+            return options
+        found, reasons = parse_ssh_options(text, options)
+        place = self._variables[name].place
+        self._mistakes += [Mistake(place, name, reason) for reason in reasons]
+        return found
 
     def _text(self, name: str) -> str | None:
         entry = self._variables.get(name)

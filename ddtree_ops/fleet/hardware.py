@@ -25,7 +25,6 @@ _SOURCES = {
     "fi#": "https://github.com/flashinfer-ai/flashinfer/issues/",
 }
 _ARGS = "sglang 0.5.13.post1, server_args.py"
-_CACHE = "/var/cache/ddtree/{stack}"  # {stack} becomes the runtime's lock name: kernels of another stack are never reused
 
 _COMMON_ARGS = (
     Default("tp-size", 8, "one rank per GPU; Kimi K2.x needs all eight", "RK:models/kimi-k25.md"),
@@ -44,13 +43,6 @@ _COMMON_ENVIRONMENT = (
     Default("OMP_NUM_THREADS", "8", "more threads per rank only contend", "KS:REFERENCE.md"),
     Default("HF_HUB_OFFLINE", "1", "weights are local; no hub traffic at start", "KS:SKILL.md"),
     Default("TRANSFORMERS_OFFLINE", "1", "weights are local; no hub traffic at start", "KS:SKILL.md"),
-    Default("SGLANG_CUDA_COREDUMP_BEFORE_CRASH", "0", "saves the 60 s wait for core dumps after a crash", "measured"),
-    Default("TRITON_CACHE_DIR", f"{_CACHE}/triton", "compiled kernels outlive a restart", "RK:models/kimi-k26-v4.md"),
-    Default("TORCHINDUCTOR_CACHE_DIR", f"{_CACHE}/inductor", "as above", "RK:models/kimi-k26-v4.md"),
-    Default("FLASHINFER_WORKSPACE_BASE", f"{_CACHE}/flashinfer", "as above", "RK:models/kimi-k26-v4.md"),
-    Default("TVM_FFI_CACHE_DIR", f"{_CACHE}/tvm-ffi", "as above", "RK:models/kimi-k26-v4.md"),
-    Default("CUTE_DSL_CACHE_DIR", f"{_CACHE}/cute-dsl", "as above", "RK:models/kimi-k26-v4.md"),
-    Default("SGLANG_DG_CACHE_DIR", f"{_CACHE}/deep-gemm", "as above", "RK:models/kimi-k26-v4.md"),
 )  # fmt: skip
 
 RTX_PRO_6000_8X = HardwareProfile(

@@ -14,7 +14,7 @@ from ddtree_ops.fleet.files import source_files
 from ddtree_ops.fleet.groups import ALL, Topology
 from ddtree_ops.fleet.hardware import PROFILES
 from ddtree_ops.fleet.merge import DEFAULTS, SERVING
-from ddtree_ops.fleet.mistakes import Mistake, Place, as_error, distinct, nearest, nearest_words
+from ddtree_ops.fleet.mistakes import Mistake, Place, as_error, nearest, nearest_words
 from ddtree_ops.fleet.nodes import ScalarNode, VaultNode, kind, plain
 from ddtree_ops.fleet.profile import HardwareProfile
 from ddtree_ops.fleet.source import read_yaml
@@ -60,8 +60,9 @@ class Host:
     def serving(self) -> ServingSpec:
         """What it shall serve. Raises InvalidInventory with all mistakes of its spec and its hardware's refusals."""
         spec, mistakes = self._read_serving()
-        if spec is None:
-            raise as_error(mistakes)
+        misspelt = self._misspelt()
+        if spec is None or misspelt:
+            raise as_error((*misspelt, *mistakes))
         return spec
 
     @cached_property
@@ -73,15 +74,6 @@ class Host:
     def serves(self) -> bool:
         """Whether it has a serving spec at all; other hosts of an inventory may have other jobs."""
         return SERVING in self._variables.entries or DEFAULTS in self._variables.entries
-
-    def mistakes(self) -> tuple[Mistake, ...]:
-        """Everything that is wrong with this host's variables."""
-        found: list[Mistake] = list(self._misspelt())
-        read_connection(self.name, self._variables.entries, found)
-        if self.serves:
-            found += self._read_hardware()[1]
-            found += self._read_serving()[1]
-        return distinct(found)
 
     def _read_hardware(self) -> tuple[HardwareProfile | None, tuple[Mistake, ...]]:
         entry = self._variables.entries.get(HARDWARE)
@@ -145,11 +137,11 @@ class Fleet:
         return tuple(host for host in self.hosts if host.name in members)
 
 
-def load_fleet(paths: Path, *, validate: bool = False) -> Fleet:
+def load_fleet(paths: Path) -> Fleet:
     """Read an inventory: a directory with hosts.yml, group_vars and host_vars, or one file.
 
     Raises InvalidInventory for files that can't be read as an inventory, with all mistakes of all files. What is wrong
-    with single hosts is raised when they are used, or here, for all hosts together, with `validate`.
+    with single hosts is raised when they are used.
     """
     mistakes: list[Mistake] = []
     if not paths.exists():
@@ -159,8 +151,6 @@ def load_fleet(paths: Path, *, validate: bool = False) -> Fleet:
         raise as_error(mistakes)
     if not fleet.hosts:
         raise as_error([Mistake(Place(paths, 1), "", "names no hosts")])
-    if validate and (found := [mistake for host in fleet.hosts for mistake in host.mistakes()]):
-        raise as_error(found)
     return fleet
 
 

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-from ddtree_ops.fleet.hardware import HardwareProfile
+from ddtree_ops.fleet.preflight import Finding, Severity
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import HostState
 from ddtree_ops.units.systemctl import Active
-
-
-class Severity(StrEnum):
-    """An error refuses the deploy; a warning is shown."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about the host that a deploy would run into; `fix` is what to do."""
-
-    id: str
-    severity: Severity
-    message: str
-    fix: str
 
 
 @dataclass(frozen=True)
@@ -51,17 +33,18 @@ class Plan:
 
     @property
     def nothing_to_do(self) -> bool:
-        """The wanted release is current, and its server has proven itself to systemd."""
-        return self.is_current and self.state.unit.serving
+        """The wanted release serves and was committed: it has answered rightly."""
+        return self.is_current and self.state.unit.serving and self.state.last_good == self.release.id
 
     @property
     def is_current(self) -> bool:
         return self.state.current == self.release.id
 
     @property
-    def is_loading(self) -> bool:
-        """The wanted release is current and on its way up: wait for it instead of starting the load again."""
-        return self.is_current and self.state.unit.active is Active.ACTIVATING and not self.state.unit.failed
+    def is_under_way(self) -> bool:
+        """The wanted release loads, or serves without being committed: an earlier run was interrupted. Take it up."""
+        up = self.state.unit.active in (Active.ACTIVATING, Active.ACTIVE)
+        return self.is_current and up and not self.state.unit.failed
 
     @property
     def is_staged(self) -> bool:
@@ -72,9 +55,8 @@ class Plan:
         return tuple(one for one in self.findings if one.severity is Severity.ERROR)
 
 
-def make_plan(host: str, release: Release, hardware: HardwareProfile, state: HostState) -> Plan:
-    """Compare the wanted release with the host."""
-    findings = (*_gpu_findings(hardware, state), *_port_findings(release.spec.port, state))
+def make_plan(host: str, release: Release, state: HostState, findings: tuple[Finding, ...]) -> Plan:
+    """Compare the wanted release with the host; `findings` are what preflight saw there."""
     return Plan(host, release, state, tuple(_changes(release, state)), findings)
 
 
@@ -84,6 +66,8 @@ def _changes(release: Release, state: HostState) -> Iterator[Change]:
         current = state.manifest(state.current)
         if current is not None:
             yield from _content_changes(dict(current.content), release.manifest_seed())
+    elif state.last_good != release.id:
+        yield Change("last good", state.last_good, release.id)
     if not state.unit.serving:
         yield Change("server", f"{state.unit.active.value} ({state.unit.sub})", "active (running)")
 
@@ -118,44 +102,3 @@ def flags(argv: list[str]) -> dict[str, str]:
 
 def _short(digests: dict[str, str]) -> dict[str, str]:
     return {name: digest[:12] for name, digest in digests.items()}
-
-
-def _gpu_findings(hardware: HardwareProfile, state: HostState) -> Iterator[Finding]:
-    if not state.gpus:
-        yield Finding(
-            "gpu_count_name",
-            Severity.ERROR,
-            f"no GPU seen: {state.gpu_problem or 'nvidia-smi printed nothing'}",
-            "install or repair the NVIDIA driver; `nvidia-smi` must list the GPUs",
-        )
-        return
-    if len(state.gpus) != hardware.gpu_count:
-        yield Finding(
-            "gpu_count_name",
-            Severity.ERROR,
-            f"{len(state.gpus)} GPUs seen, profile {hardware.name} has {hardware.gpu_count}: "
-            f"indexes {', '.join(str(gpu.index) for gpu in state.gpus)}",
-            "a GPU may have fallen off the bus: look for Xid in `journalctl -k`; or set the right ddtree_hardware",
-        )
-    for gpu in state.gpus:
-        if gpu.name not in hardware.gpu_names or gpu.compute_cap != hardware.compute_cap:
-            yield Finding(
-                "gpu_count_name",
-                Severity.ERROR,
-                f"GPU {gpu.index} is {gpu.name} (compute capability {gpu.compute_cap}), profile {hardware.name} wants "
-                f"{hardware.gpu_names[0]} ({hardware.compute_cap})",
-                "set the ddtree_hardware of this host to what it has",
-            )
-            return
-
-
-def _port_findings(port: int, state: HostState) -> Iterator[Finding]:
-    if state.unit.active in (Active.ACTIVE, Active.ACTIVATING, Active.DEACTIVATING):
-        return  # it is our own server that holds the port
-    for one in state.listeners:
-        yield Finding(
-            "port_in_use",
-            Severity.ERROR,
-            f"port {port} is held by {one.process} (pid {one.pid}) on {one.address}",
-            "stop that process, or choose another ddtree_serving.port",
-        )

@@ -79,10 +79,24 @@ class Release:
             "environment": dict(self.server["environment"]),
         }
 
+    def wanted_gpus(self) -> dict[str, Any]:
+        """What nvidia-smi has to show, as the preflight program takes it; memory in MiB."""
+        gpu = self.hardware
+        return {
+            "count": gpu.gpu_count,
+            "names": list(gpu.gpu_names),
+            "memory_mib": gpu.memory_mib,
+            "compute_cap": gpu.compute_cap,
+        }
+
+    def model_paths(self) -> tuple[str, ...]:
+        """The directories of the target and the draft on the host."""
+        draft = self.spec.draft_model
+        return (self.spec.model.path, draft.path) if draft else (self.spec.model.path,)
+
     def role_variables(self) -> dict[str, Any]:
         """Extra vars of the playbooks. Secrets are Jinja look-ups that Ansible resolves: no value passes through."""
-        runtime, gpu = self.spec.runtime, self.hardware
-        paths = [self.spec.model.path] + ([self.spec.draft_model.path] if self.spec.draft_model else [])
+        runtime = self.spec.runtime
         return {
             "release_id": self.id,
             "release_server": self.server_json(),
@@ -93,13 +107,9 @@ class Release:
             "release_python": str(runtime.python),
             "release_manifest": self.manifest_seed(),
             "release_credentials": [{"name": name, "value": lookup(ref)} for name, ref in sorted(self.spec.secrets.items())],
-            "preflight_gpus": {
-                "count": gpu.gpu_count,
-                "name": gpu.gpu_names[0],
-                "memory_mib": gpu.memory_mib,
-                "compute_cap": gpu.compute_cap,
-            },
-            "model_paths": [str(path) for path in paths],
+            "preflight_gpus": self.wanted_gpus(),
+            "preflight_free_mib": runtime.free_mib,
+            "model_paths": list(self.model_paths()),
             "service_port": self.spec.port,
             "service_drain_s": int(self.spec.drain),
             "service_load_budget_s": int(self.spec.load_budget),

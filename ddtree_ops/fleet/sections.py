@@ -122,6 +122,8 @@ class RuntimeSpec(Section):
     wheels: Annotated[tuple[ControllerPath, ...], Field(strict=False)] = Field(
         default=(), description=f"more local wheels, globs allowed; {PROJECT} at the start means the checkout"
     )
+    # SGLang with its CUDA libraries, unpacked once: releases share files with the package cache.
+    free_mib: int = Field(default=16384, ge=0, description="MiB that must be free on the host before a release is staged")
 
 
 class SmokePrompt(Section):

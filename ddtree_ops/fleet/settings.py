@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import PurePosixPath
 
 from ddtree_ops.fleet.profile import Default, HardwareProfile, Speculation, Value
 from ddtree_ops.fleet.server_args import words
@@ -40,12 +39,10 @@ def argument_settings(
 
 
 def environment_settings(
-    given: Mapping[str, str | None], hardware: HardwareProfile, speculation: Speculation, lock: str
+    given: Mapping[str, str | None], hardware: HardwareProfile, speculation: Speculation
 ) -> tuple[Setting, ...]:
-    """By name. Cache directories of the profile get the name of the lock, so that each stack has its own."""
-    name = PurePosixPath(lock).name
-    stack = name.removesuffix(".txt")
-    return tuple(_merge(given, hardware.environment_defaults(speculation), stack))
+    """By name."""
+    return tuple(_merge(given, hardware.environment_defaults(speculation)))
 
 
 def argv_of(settings: tuple[Setting, ...]) -> tuple[str, ...]:
@@ -53,16 +50,11 @@ def argv_of(settings: tuple[Setting, ...]) -> tuple[str, ...]:
     return tuple(word for setting in settings for word in words(setting.name, setting.value))
 
 
-def _merge(given: Mapping[str, Value], defaults: Mapping[str, Default], stack: str = "") -> Iterator[Setting]:
+def _merge(given: Mapping[str, Value], defaults: Mapping[str, Default]) -> Iterator[Setting]:
     for name in sorted(given.keys() | defaults.keys()):
         default = defaults.get(name)
-        value = _value(default, stack) if default else None
+        value = default.value if default else None
         if name in given:
             yield Setting(name, given[name], Origin.SPEC, default=value)
         elif default:
             yield Setting(name, value, Origin.PROFILE, default.reason, default.source)
-
-
-def _value(default: Default, stack: str) -> Value:
-    value = default.value
-    return value.replace("{stack}", stack) if isinstance(value, str) else value

@@ -153,7 +153,7 @@ class ServingSpec(Section):
 
     def environment_settings(self, hardware: HardwareProfile) -> tuple[Setting, ...]:
         """Every environment variable with where it came from, by name."""
-        return environment_settings(self.environment, hardware, self.speculation, self.runtime.lock)
+        return environment_settings(self.environment, hardware, self.speculation)
 
     def server_argv(self, hardware: HardwareProfile) -> tuple[str, ...]:
         """The arguments of `python -m sglang.launch_server`, without secrets. The same spec gives the same words."""

@@ -18,9 +18,10 @@ from ddtree_ops.fleet.mistakes import Mistake, Place
 from ddtree_ops.fleet.nodes import Entry, ListNode, MapNode, Node, ScalarNode, plain, walk
 from ddtree_ops.fleet.phrases import phrase
 from ddtree_ops.fleet.spec import ServingSpec
-from ddtree_ops.fleet.templates import is_template
+from ddtree_ops.fleet.templates import has_marks, is_template
 
 _ROUNDS = 4  # taking out a wrong field may leave a required one missing, which is then filled in; two rounds are usual
+_MARKED = "holds '{{', '{%' or '{#', which Ansible would evaluate on the way to the host; !unsafe doesn't keep it from that"
 _PLACEHOLDERS: dict[str, object] = {"model": {"path": "/placeholder"}, "path": "/placeholder", "prompt": "placeholder"}
 
 
@@ -111,10 +112,14 @@ def _unusable_values(root: Node) -> Iterator[tuple[Loc, str]]:
     """Templates, keys that aren't text, and numbers that YAML 1.1 reads in a way that surprises people."""
     for keys, node in walk(root):
         loc: Loc = tuple(key if isinstance(key, int) and not isinstance(key, bool) else str(key) for key in keys)
+        if isinstance(node, MapNode):
+            yield from (((*loc, str(entry.key)), _MARKED) for entry in node.entries if has_marks(entry.key))
         if not isinstance(node, ScalarNode):
             continue
         if is_template(node):
             yield loc, "is a Jinja template, which only Ansible can evaluate; write the value itself"
+        elif has_marks(node.value):
+            yield loc, _MARKED
         elif isinstance(node.value, int | float) and not isinstance(node.value, bool):
             digits = node.text.lstrip("+-").replace("_", "")
             if loc[-1:] == ("budget_schedule",):

@@ -21,10 +21,8 @@ def starter_inventory(
     hardware: str,
     model_path: str,
     draft_path: str | None,
-    *,
-    user: str | None = None,
 ) -> dict[str, str]:
-    """Texts by relative path. `address` None: the host's name is looked up by ssh; `user` None: as ssh_config says.
+    """Texts by relative path. `address` None: the host's name is looked up by ssh.
 
     `draft_path` None: no speculation. Raises UsageError for a host name, profile or path that can't be.
     """
@@ -37,7 +35,7 @@ def starter_inventory(
     group = chosen.name.replace("-", "_")
     return {
         "hosts.yml": _hosts(host, address, group),
-        "group_vars/all/connection.yml": _connection(user),
+        "group_vars/all/connection.yml": _CONNECTION,
         f"group_vars/{group}.yml": _group(chosen),
         f"host_vars/{host}.yml": _serving(model_path, draft_path, chosen),
     }
@@ -53,18 +51,6 @@ def _hosts(host: str, address: str | None, group: str) -> str:
     return (
         "# A plain Ansible inventory; ansible-playbook -i reads it too. Further hosts go below `hosts`.\n"
         f"all:\n  children:\n    {group}:\n      hosts:\n        {_quoted(host)}:\n{own}"
-    )
-
-
-def _connection(user: str | None) -> str:
-    login = f"ansible_user: {_quoted(user)}\n" if user else "# ansible_user: root\n"
-    become = "ansible_become: true              # this user must be able to run `sudo -n`\n"
-    return (
-        "# How to log in. Host keys are always checked: connect once with ssh to put them into known_hosts.\n"
-        + login
-        + (become if user not in (None, "root") else "")
-        + "# ansible_port: 22\n# ansible_ssh_private_key_file: /home/you/.ssh/id_ed25519\n"
-        "# ansible_ssh_common_args: -J bastion.example.net\n"
     )
 
 
@@ -93,6 +79,15 @@ def _draft(draft_path: str | None) -> str:
         return "  # draft_model:                   # a DFlash draft; with it DFLASH or, with a ddtree section, DDTREE\n"
     return f"  draft_model:\n    path: {_quoted(draft_path)}\n{indent(_TREE, '  ')}"
 
+
+_CONNECTION = """\
+# How to log in. Host keys are always checked: connect once with ssh to put them into known_hosts.
+# ansible_user: root
+# ansible_become: true            # for another user, who must be able to run `sudo -n`
+# ansible_port: 22
+# ansible_ssh_private_key_file: /home/you/.ssh/id_ed25519
+# ansible_ssh_common_args: -J bastion.example.net
+"""
 
 _TREE = dedent("""\
     ddtree:                          # without this section: plain DFLASH

@@ -1,4 +1,4 @@
-"""What a host is: read-only commands, each with the parser of its answer."""
+"""What a host is: read-only commands, each with the parser of its answer. What it lacks for a deploy: `preflight.py`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ddtree_ops.ports import Command
+from ddtree_ops.fleet import places
+from ddtree_ops.ports import Command, Completed
 from ddtree_ops.units.systemctl import UnitState
 
-ROOT = "/opt/ddtree"
-RELEASES = f"{ROOT}/releases"
+# A driver that lost a GPU may let nvidia-smi hang; timeout(1) ends it, with this exit code.
+GPU_SECONDS = 15
+_TIMED_OUT = (124, 137)
 _GPU_FIELDS = "index,name,memory.total,memory.used,compute_cap,driver_version"
 
 
@@ -36,36 +38,50 @@ class Manifest:
     created: str
     content: Mapping[str, Any]
 
-
-@dataclass(frozen=True)
-class Listener:
-    """A process that listens on the server's port; name and pid as far as ss(8) may see them."""
-
-    address: str
-    process: str
-    pid: int
+    @property
+    def port(self) -> int | None:
+        """The port that its server listens on, from its arguments."""
+        argv = self.content.get("argv", ())
+        value = argv[argv.index("--port") + 1] if "--port" in argv[:-1] else ""
+        return int(value) if str(value).isdigit() else None
 
 
 @dataclass(frozen=True)
-class HostState:
-    """One look at a host. `current` and `last_good` are release ids."""
+class Releases:
+    """What is in /opt/ddtree: `current` and `last_good` are release ids; manifests newest first."""
 
-    unit: UnitState
     current: str | None
     last_good: str | None
     manifests: tuple[Manifest, ...]
-    gpus: tuple[Gpu, ...]
-    gpu_problem: str | None
-    listeners: tuple[Listener, ...]
 
     def manifest(self, release: str | None) -> Manifest | None:
         """The manifest of a staged release."""
         return next((one for one in self.manifests if one.id == release), None)
 
 
+@dataclass(frozen=True)
+class HostState(Releases):
+    """One look at a host: its releases and the unit of the current one."""
+
+    unit: UnitState
+
+    @property
+    def serving(self) -> str | None:
+        """The release that serves."""
+        return self.current if self.unit.serving else None
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """What nvidia-smi shows; `problem` is what it says instead, or that it says nothing."""
+
+    rows: tuple[Gpu, ...]
+    problem: str | None = None
+
+
 def links() -> Command:
     """The symlinks in /opt/ddtree; exit code 1 when the folder isn't there yet."""
-    return Command(("find", ROOT, "-maxdepth", "1", "-type", "l", "-printf", r"%f %l\n"), ok=frozenset({0, 1}))
+    return Command(("find", places.ROOT, "-maxdepth", "1", "-type", "l", "-printf", r"%f %l\n"), ok=frozenset({0, 1}))
 
 
 def parse_links(text: str) -> dict[str, str]:
@@ -76,7 +92,7 @@ def parse_links(text: str) -> dict[str, str]:
 
 def manifests() -> Command:
     """Every staged release's manifest, one JSON document after the other."""
-    argv = ("find", RELEASES, "-mindepth", "2", "-maxdepth", "2", "-name", "manifest.json")
+    argv = ("find", places.RELEASES, "-mindepth", "2", "-maxdepth", "2", "-name", "manifest.json")
     return Command((*argv, "-not", "-path", "*/.staging-*", "-exec", "cat", "{}", "+"), ok=frozenset({0, 1}))
 
 
@@ -93,9 +109,17 @@ def parse_manifests(text: str) -> tuple[Manifest, ...]:
 
 
 def gpus() -> Command:
-    """nvidia-smi; 127 where it isn't installed, 9 without a driver (nvidia-smi(1), RETURN VALUE)."""
-    argv = ("nvidia-smi", f"--query-gpu={_GPU_FIELDS}", "--format=csv,noheader,nounits")
-    return Command(argv, ok=frozenset(range(256)))
+    """nvidia-smi; 127 where it isn't installed, 9 without a driver (nvidia-smi(1), RETURN VALUE), 124 if it hangs."""
+    argv = ("timeout", "-k", "1", str(GPU_SECONDS), "nvidia-smi", f"--query-gpu={_GPU_FIELDS}", "--format=csv,noheader,nounits")
+    return Command(argv, ok=frozenset(range(256)), timeout=GPU_SECONDS + 5.0)
+
+
+def read_gpus(done: Completed) -> Gpus:
+    """What nvidia-smi showed, or why it showed nothing."""
+    if done.exit_code in _TIMED_OUT:
+        return Gpus((), f"nvidia-smi gave no answer in {GPU_SECONDS} s")
+    said = (done.stderr or done.stdout).strip() or f"exit code {done.exit_code}"
+    return Gpus(parse_gpus(done.stdout), f"nvidia-smi: {said}" if done.exit_code else None)
 
 
 def parse_gpus(text: str) -> tuple[Gpu, ...]:
@@ -106,21 +130,4 @@ def parse_gpus(text: str) -> tuple[Gpu, ...]:
         if len(cells) == len(_GPU_FIELDS.split(",")) and cells[0].isdigit() and cells[2].isdigit():
             used = int(cells[3]) if cells[3].isdigit() else 0
             found.append(Gpu(int(cells[0]), cells[1], int(cells[2]), used, cells[4], cells[5]))
-    return tuple(found)
-
-
-def listeners(port: int) -> Command:
-    """Who listens on the port (ss(8)); no header, numeric, with processes."""
-    return Command(("ss", "-Hltnp", f"sport = :{port}"))
-
-
-def parse_listeners(text: str) -> tuple[Listener, ...]:
-    """`LISTEN 0 5 127.0.0.1:30000 0.0.0.0:* users:(("python",pid=7,fd=3))` lines."""
-    found = []
-    for line in text.splitlines():
-        cells = line.split()
-        if len(cells) < 5:
-            continue
-        user = re.search(r'\("(?P<name>[^"]*)",pid=(?P<pid>\d+)', line)
-        found.append(Listener(cells[3], user["name"] if user else "?", int(user["pid"]) if user else 0))
     return tuple(found)

@@ -9,6 +9,11 @@ from ddtree_ops.fleet.nodes import ScalarNode
 _MARKS = re.compile(r"\{\{|\{%|\{#")
 
 
+def has_marks(text: object) -> bool:
+    """Whether a text holds Jinja marks at all, `!unsafe` or not: on its way through our own variables the tag is lost."""
+    return isinstance(text, str) and _MARKS.search(text) is not None
+
+
 def is_template(node: ScalarNode) -> bool:
     """Whether Ansible would evaluate this text. `!unsafe` text never is a template."""
-    return isinstance(node.value, str) and not node.unsafe and _MARKS.search(node.value) is not None
+    return not node.unsafe and has_marks(node.value)

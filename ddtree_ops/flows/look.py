@@ -1,27 +1,56 @@
-"""One read-only look at a host over one connection."""
+"""Read-only looks at a host over one connection."""
 
 from __future__ import annotations
 
-from ddtree_ops.fleet import state
-from ddtree_ops.fleet.state import HostState
+import time
+
+from ddtree_ops.errors import HostCommandFailed
+from ddtree_ops.fleet import preflight, state
+from ddtree_ops.fleet.preflight import Finding
+from ddtree_ops.fleet.release import Release
+from ddtree_ops.fleet.state import Gpus, HostState, Releases
 from ddtree_ops.ports import Shell
 from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import UnitState
 
 
 def look(shell: Shell, port: int) -> HostState:
-    """What the host is now. Raises Unreachable."""
+    """What the host is now. `port` is the wanted one; the unit is that of the current release, which may have another.
+
+    Raises Unreachable.
+    """
+    found = look_releases(shell)
+    current = found.manifest(found.current)
+    unit = unit_state(shell, systemctl.unit_name((current and current.port) or port))
+    return HostState(found.current, found.last_good, found.manifests, unit)
+
+
+def look_releases(shell: Shell) -> Releases:
+    """Links and manifests only: neither systemd nor the GPUs' driver is asked. Raises Unreachable."""
     links = state.parse_links(shell.run(state.links()).stdout)
-    gpus = shell.run(state.gpus())
-    return HostState(
-        unit=unit_state(shell, systemctl.unit_name(port)),
-        current=links.get("current"),
-        last_good=links.get("last-good"),
-        manifests=state.parse_manifests(shell.run(state.manifests()).stdout),
-        gpus=state.parse_gpus(gpus.stdout),
-        gpu_problem=(gpus.stderr or gpus.stdout).strip() if gpus.exit_code else None,
-        listeners=state.parse_listeners(shell.run(state.listeners(port)).stdout),
-    )
+    manifests = state.parse_manifests(shell.run(state.manifests()).stdout)
+    return Releases(links.get("current"), links.get("last-good"), manifests)
+
+
+def look_at_gpus(shell: Shell) -> Gpus:
+    """What nvidia-smi shows. Raises Unreachable."""
+    try:
+        return state.read_gpus(shell.run(state.gpus()))
+    except HostCommandFailed:  # it hangs inside the driver, where even SIGKILL doesn't end it
+        return Gpus((), "nvidia-smi hangs and can't be ended")
+
+
+def preflight_findings(shell: Shell, release: Release) -> tuple[Finding, ...]:
+    """What would stop a deploy of `release` to this host. Raises Unreachable, HostCommandFailed."""
+    try:
+        host = preflight.parse(shell.run(preflight.look_at_host(release, time.time())))
+        models = preflight.parse(shell.run(preflight.look_at_models(release)))
+    except HostCommandFailed as error:  # its message would quote the whole program
+        raise HostCommandFailed(
+            f"{shell.host}: the look before the deploy did not end in {preflight.TIMEOUT_SECONDS:.0f} s",
+            hint="does a file system of the models hang?",
+        ) from error
+    return (*host, *preflight.shortened(models))
 
 
 def unit_state(shell: Shell, unit: str) -> UnitState:

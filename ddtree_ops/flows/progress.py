@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ddtree_ops.ports import TaskResult
+from ddtree_ops.ports import Clock, TaskResult
 from ddtree_ops.report.deployment import Step, StepState
 from ddtree_ops.units.readiness import Waiting
 
@@ -51,16 +50,23 @@ Tell = Callable[[News], None]
 class StepLog:
     """Runs named steps, times them, tells of them and keeps them for the report."""
 
-    def __init__(self, host: str, tell: Tell) -> None:
+    def __init__(self, host: str, tell: Tell, clock: Clock) -> None:
         self._host = host
         self._tell = tell
+        self._clock = clock
+        self._begun = clock.monotonic()
         self.steps: list[Step] = []
+
+    @property
+    def seconds(self) -> float:
+        """Since the log was begun."""
+        return self._clock.monotonic() - self._begun
 
     @contextmanager
     def step(self, name: str) -> Iterator[StepDetail]:
         """A step ends well, or as failed by the exception that leaves it."""
         self._tell(StepStarted(self._host, name))
-        start, detail = time.monotonic(), StepDetail()
+        start, detail = self._clock.monotonic(), StepDetail()
         try:
             yield detail
         except BaseException as error:
@@ -68,7 +74,7 @@ class StepLog:
             detail.text = str(error) or type(error).__name__
             raise
         finally:
-            ended = Step(name, detail.state, time.monotonic() - start, detail.text)
+            ended = Step(name, detail.state, self._clock.monotonic() - start, detail.text)
             self.steps.append(ended)
             self._tell(StepEnded(self._host, ended))
 

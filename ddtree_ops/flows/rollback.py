@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
 from ddtree_ops.errors import DdtreeOpsError, UsageError
-from ddtree_ops.fleet.state import HostState
-from ddtree_ops.flows import smoke
-from ddtree_ops.flows.look import look
-from ddtree_ops.flows.progress import StepLog, TaskNews, Tell
-from ddtree_ops.flows.switching import Switcher
-from ddtree_ops.flows.wait import Server, wait_after
-from ddtree_ops.ports import Playbooks, TaskResult
-from ddtree_ops.report.deployment import DeploymentReport, Outcome
+from ddtree_ops.fleet.state import Releases
+from ddtree_ops.flows.golive import GoLive, server_of, serving_now
+from ddtree_ops.flows.look import look_releases
+from ddtree_ops.flows.progress import StepLog, Tell
+from ddtree_ops.flows.wait import Server
+from ddtree_ops.ports import Playbooks
+from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
 from ddtree_ops.report.failure import FailureReport
 
 
@@ -26,59 +22,52 @@ class Rollback:
         self._wanted = wanted
         self._tell = tell
         self._host = server.shell.host
-        self._log = StepLog(self._host, tell)
+        self._log = StepLog(self._host, tell, server.clock)
+        self._previous: str | None = None
+        self._target: str | None = None
         self._failure: FailureReport | None = None
 
     def run(self) -> DeploymentReport:
         """Never raises an expected error: the report carries it."""
-        started = time.monotonic()
-        target = previous = None
-        error: DdtreeOpsError | None = None
         try:
-            with self._log.step("look") as step:
-                state = look(self._server.shell, self._server.spec.port)
-                previous, target = state.current, choose(state, self._wanted, self._host)
-                step.text = f"from {previous or 'none'} to {target}"
-            self._switch(target)
-        except DdtreeOpsError as caught:
-            error = caught
+            golive = self._choose()
+        except DdtreeOpsError as error:
+            return self._report(serving_now(self._server, error), error)
+        try:
+            golive.run()
+        except DdtreeOpsError as error:
+            self._failure = golive.failure
+            return self._report(serving_now(self._server, error), error)
+        return self._report(Serving(self._target))
+
+    def _choose(self) -> GoLive:
+        with self._log.step("look") as step:
+            state = look_releases(self._server.shell)
+            self._previous = state.current
+            target = self._target = choose(state, self._wanted, self._host)
+            step.text = f"from {state.current or 'none'} to {target}"
+        server = server_of(self._server, state, target)
+        return GoLive(server, self._playbooks, self._log, self._tell, target)
+
+    def _report(self, serving: Serving, error: DdtreeOpsError | None = None) -> DeploymentReport:
         return DeploymentReport(
             host=self._host,
             outcome=Outcome.FAILED if error else Outcome.DEPLOYED,
             exit_code=error.exit_code if error else 0,
-            release=target,
-            previous=previous,
-            serving=None if error else target,
-            seconds=time.monotonic() - started,
+            release=self._target,
+            previous=self._previous,
+            serving=serving.release,
+            serving_known=serving.known,
+            seconds=self._log.seconds,
             steps=tuple(self._log.steps),
             error=error.message if error else None,
-            hint=error.hint if error else None,
+            hint=error.hint if error and not self._failure else None,
             evidence=error.evidence if error else (),
             failure=self._failure,
         )
 
-    def _switch(self, target: str) -> None:
-        variables: dict[str, Any] = {"release_id": target, "service_port": self._server.spec.port}
-        with self._log.step("switch") as step:
-            before = Switcher(self._server, self._playbooks, self._tell_task).switch(variables)
-            step.text = f"current -> {target}"
-        with self._log.step("wait") as step:
-            waited = wait_after(self._server, before, self._tell)
-            self._failure = waited.failure
-            step.text = f"ready after {waited.check(self._host):.1f} s"
-        with self._log.step("smoke") as step:
-            smoked = smoke.run(self._server)
-            smoked.check(self._host)
-            step.text = smoked.summary()
-        with self._log.step("commit") as step:
-            self._playbooks.run("commit", self._host, variables, self._tell_task)
-            step.text = f"last good is {target}"
 
-    def _tell_task(self, task: TaskResult) -> None:
-        self._tell(TaskNews(self._host, task))
-
-
-def choose(state: HostState, wanted: str | None, host: str) -> str:
+def choose(state: Releases, wanted: str | None, host: str) -> str:
     """The release to go to: `wanted` (a whole id or a prefix of one), else the last good one, else the one before.
 
     Raises UsageError when there is none, or the prefix fits several.

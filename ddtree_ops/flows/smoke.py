@@ -50,7 +50,7 @@ def canaries(server: Server) -> tuple[Canary, ...]:
 
 
 def _ask(server: Server, canary: Canary, bearer: str | None) -> SmokeResult:
-    request = smoke.request(canary, server.spec.port, REQUEST_TIMEOUT_SECONDS, bearer)
+    request = smoke.request(canary, server.port, REQUEST_TIMEOUT_SECONDS, bearer)
     try:
         return smoke.judge(canary, server.http.request(request))
     except TimeoutError as error:

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Unreachable
+from ddtree_ops.errors import HostCommandFailed, Unreachable
 from ddtree_ops.flows.look import unit_state
-from ddtree_ops.ports import Clock, Http, HttpRequest, Shell
+from ddtree_ops.ports import Clock, Http, HttpRequest, Shell, Stream
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.units import smoke
@@ -29,11 +29,11 @@ class Answered:
     """A real generation came back right."""
 
 
-Source = JournalEntry | UnitState | Answered | DdtreeOpsError
+Source = JournalEntry | UnitState | Answered | Exception
 
 
 class Sources:
-    """Starts the threads on entering and ends them on leaving; `get` hands over what came."""
+    """Threads that feed one queue: `start` them, `get` what came, `close` at the end."""
 
     def __init__(self, shell: Shell, http: Http, clock: Clock, unit: str, port: int, bearer: str | None) -> None:
         self._shell = shell
@@ -45,15 +45,13 @@ class Sources:
         self._queue: queue.Queue[Source] = queue.Queue()
         self._stop = threading.Event()
         self._probing = threading.Event()
-        self._threads: list[threading.Thread] = []
-        self._close_stream: Callable[[], None] = lambda: None
+        self._stream: Stream | None = None
+        self._newest: JournalEntry | None = None
 
-    def start(self, argv: tuple[str, ...], resume: Callable[[str], tuple[str, ...]]) -> None:
-        """`argv` is the first journal command; `resume(cursor)` the one after a lost connection."""
-        for target, args in ((self._follow, (argv, resume)), (self._poll, ()), (self._probe, ())):
-            thread = threading.Thread(target=target, args=args, daemon=True)
-            thread.start()
-            self._threads.append(thread)
+    def start(self, argv: tuple[str, ...]) -> None:
+        """`argv` is the first journal command; after a lost connection the journal is taken up where it was."""
+        for target in (lambda: self._follow(argv), self._poll, self._probe):
+            threading.Thread(target=target, daemon=True).start()
 
     def allow_probes(self) -> None:
         """The new invocation runs: from now on an answer over HTTP is its own."""
@@ -68,35 +66,40 @@ class Sources:
     def close(self) -> None:
         self._stop.set()
         self._probing.set()
-        self._close_stream()
+        if self._stream is not None:
+            self._stream.close()
 
-    def _follow(self, argv: tuple[str, ...], resume: Callable[[str], tuple[str, ...]]) -> None:
-        cursor: list[str] = []
-
-        def follow(command: tuple[str, ...]) -> None:
-            with self._shell.stream(command) as stream:
-                self._close_stream = stream.close
-                for entry in journal.read_export(stream.chunks()):
-                    if entry.cursor:
-                        cursor[:] = [entry.cursor]
-                    self._queue.put(entry)
+    def _follow(self, argv: tuple[str, ...]) -> None:
+        outage = _Outage(self._clock)
 
         def once() -> None:
+            newest = self._newest
             try:
-                follow(resume(cursor[0]) if cursor else argv)
+                self._read(journal.follow(self._unit, newest.cursor) if newest else argv, outage)
             except HostCommandFailed:
-                if not cursor:
+                if newest is None or newest.realtime_us is None:
                     raise
-                # A journal kept in memory has lost the cursor with the reboot: everything of this boot is new.
-                follow((*journal.follow(self._unit, None), "--boot"))
+                # A journal kept in memory has lost the cursor with the reboot: go on by time.
+                since = f"--since=@{newest.realtime_us / 1e6:.6f}"
+                self._read((*journal.follow(self._unit, None), since), outage)
 
-        self._retrying(once)
+        self._retrying(once, RECONNECT_SECONDS, outage)
+
+    def _read(self, argv: tuple[str, ...], outage: _Outage) -> None:
+        with self._shell.stream(argv) as stream:
+            self._stream = stream
+            if self._stop.is_set():
+                return
+            for entry in journal.read_export(stream.chunks()):
+                outage.over()
+                self._newest = entry
+                self._queue.put(entry)
 
     def _poll(self) -> None:
         def once() -> None:
             self._queue.put(unit_state(self._shell, self._unit))
 
-        self._retrying(once, UNIT_POLL_SECONDS)
+        self._retrying(once, UNIT_POLL_SECONDS, _Outage(self._clock))
 
     def _probe(self) -> None:
         def once() -> None:
@@ -108,24 +111,40 @@ class Sources:
                 return  # slow isn't dead: the next probe asks again
 
         self._probing.wait()
-        self._retrying(once, HTTP_POLL_SECONDS)
+        self._retrying(once, HTTP_POLL_SECONDS, _Outage(self._clock))
 
     def _generation_is_right(self) -> bool:
         canary = smoke.DEFAULT_CANARIES[0]
         request = smoke.request(canary, self._port, PROBE_TIMEOUT_SECONDS, self._bearer)
         return smoke.judge(canary, self._http.request(request)).ok
 
-    def _retrying(self, once: Callable[[], None], pause: float = RECONNECT_SECONDS) -> None:
-        good = self._clock.monotonic()
+    def _retrying(self, once: Callable[[], None], pause: float, outage: _Outage) -> None:
         while not self._stop.is_set():
             try:
                 once()
-                good = self._clock.monotonic()
+                outage.over()
             except Unreachable as error:
-                if self._clock.monotonic() - good > LOST_AFTER_SECONDS:
+                if outage.too_long():
                     self._queue.put(error)
                     return
-            except DdtreeOpsError as error:
+            except Exception as error:  # noqa: BLE001 - the waiting thread raises it; here it would vanish
                 self._queue.put(error)
                 return
             self._stop.wait(pause)
+
+
+class _Outage:
+    """How long a source has been without its host."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: float | None = None
+
+    def over(self) -> None:
+        self._since = None
+
+    def too_long(self) -> bool:
+        """Call it at each failure; the first one starts the time."""
+        now = self._clock.monotonic()
+        self._since = now if self._since is None else self._since
+        return now - self._since > LOST_AFTER_SECONDS

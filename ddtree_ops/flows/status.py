@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ddtree_ops.fleet.state import HostState
-from ddtree_ops.flows.look import look
+from ddtree_ops.fleet import places
+from ddtree_ops.fleet.state import Gpus, HostState
+from ddtree_ops.flows.look import look, look_at_gpus
 from ddtree_ops.flows.wait import Server
 from ddtree_ops.ports import Command, HttpRequest
 from ddtree_ops.units.eta import Boot, read_history
 
-BOOTS = "/var/lib/ddtree/boots"
 HEALTH_TIMEOUT_SECONDS = 3.0
 
 
@@ -20,17 +20,19 @@ class HostStatus:
 
     host: str
     state: HostState
+    gpus: Gpus
     health: int | None
     boots: tuple[Boot, ...]
 
 
 def read_status(server: Server) -> HostStatus:
     """One look. Raises Unreachable."""
-    port = server.spec.port
-    boots = server.shell.run(Command(("cat", f"{BOOTS}/{port}.jsonl"), ok=frozenset({0, 1})))
+    port = server.port
+    boots = server.shell.run(Command(("cat", f"{places.BOOTS}/{port}.jsonl"), ok=frozenset({0, 1})))
     return HostStatus(
         host=server.shell.host,
         state=look(server.shell, port),
+        gpus=look_at_gpus(server.shell),
         health=_health(server),
         boots=read_history(boots.stdout.splitlines()),
     )
@@ -38,6 +40,6 @@ def read_status(server: Server) -> HostStatus:
 
 def _health(server: Server) -> int | None:
     try:
-        return server.http.request(HttpRequest(server.spec.port, "/health", timeout=HEALTH_TIMEOUT_SECONDS)).status
+        return server.http.request(HttpRequest(server.port, "/health", timeout=HEALTH_TIMEOUT_SECONDS)).status
     except TimeoutError:
         return None

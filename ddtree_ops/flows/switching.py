@@ -1,40 +1,30 @@
-"""Switch a host to a staged release and start it: Ansible writes link and unit, SSH does the unit verbs."""
+"""Unit verbs over SSH: restart, start, stop; at most one of our servers runs on a host."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.flows.progress import Tell
 from ddtree_ops.flows.wait import Mark, Server, Waited, mark, wait_after, wait_running
-from ddtree_ops.ports import Playbooks, TaskResult
 from ddtree_ops.units import systemctl
-from ddtree_ops.units.systemctl import Active
+from ddtree_ops.units.systemctl import Active, UnitState
 
 # A stop may take the drain and then the kill of the whole tree.
 STOP_MARGIN_SECONDS = 120.0
 
 
-class Switcher:
-    """Switches releases on one host."""
-
-    def __init__(self, server: Server, playbooks: Playbooks, on_task: Callable[[TaskResult], None]) -> None:
-        self._server = server
-        self._playbooks = playbooks
-        self._on_task = on_task
-
-    def switch(self, variables: Mapping[str, Any]) -> Mark:
-        """Make `release_id` of the variables current and restart; the mark separates old journal lines from new."""
-        self._playbooks.run("switch", self._server.shell.host, variables, self._on_task)
-        return restart(self._server)
-
-
 def restart(server: Server) -> Mark:
-    """Restart the unit, whatever state it is in; returns at once: wait with the mark."""
+    """Restart the unit, whatever state it is in; returns at once: wait with the mark.
+
+    A server on another port (the release before had that one) is stopped for good first: both would want all GPUs.
+    """
+    shell = server.shell
+    others = systemctl.parse_servers(shell.run(systemctl.servers()).stdout)
+    for other in others:
+        if other != server.unit:
+            shell.run(systemctl.disable_now(other, server.spec.drain + STOP_MARGIN_SECONDS))
     before = mark(server)
-    server.shell.run(systemctl.reset_failed(server.unit))
-    server.shell.run(systemctl.restart(server.unit))
+    shell.run(systemctl.reset_failed(server.unit))
+    shell.run(systemctl.restart(server.unit))
     return before
 
 
@@ -58,7 +48,7 @@ def restart_and_wait(server: Server, tell: Tell) -> Waited:
     return wait_after(server, restart(server), tell)
 
 
-def _existing(server: Server) -> systemctl.UnitState:
+def _existing(server: Server) -> UnitState:
     state = server.state()
     if not state.exists:
         host = server.shell.host

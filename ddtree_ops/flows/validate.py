@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 
 from ddtree_ops.errors import Refused
-from ddtree_ops.fleet.state import RELEASES
+from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Shell
+from ddtree_ops.units.exit_codes import ExitCode
 
-REFUSED = 78  # EX_CONFIG of sysexits.h(3head): the plugin's check and our launcher use it
 TIMEOUT_SECONDS = 180.0
 
 
 def command(release: str) -> Command:
     """As the service user, as the server will run; 0 = accepted, 78 = refused."""
-    base = f"{RELEASES}/{release}"
-    argv = ("runuser", "-u", "ddtree", "--", f"{base}/venv/bin/python", "-m", "sglang_ddtree.check")
-    return Command((*argv, "--args-file", f"{base}/server.json", "--format", "json"), frozenset({0, REFUSED}), TIMEOUT_SECONDS)
+    base = f"{places.RELEASES}/{release}"
+    argv = ("runuser", "-u", places.SERVICE_USER, "--", f"{base}/venv/bin/python", "-m", "sglang_ddtree.check")
+    answered = frozenset({0, ExitCode.REFUSED})
+    return Command((*argv, "--args-file", f"{base}/server.json", "--format", "json"), answered, TIMEOUT_SECONDS)
 
 
 def validate(shell: Shell, release: str) -> str:
@@ -26,7 +27,7 @@ def validate(shell: Shell, release: str) -> str:
         answer = json.loads(done.stdout)
     except ValueError:
         answer = {"message": (done.stderr or done.stdout).strip()}
-    if done.exit_code == REFUSED:
+    if done.exit_code == ExitCode.REFUSED:
         raise Refused(
             f"{shell.host}: SGLang refuses the arguments: {answer.get('message')}",
             hint="correct server_args or ddtree in the serving spec",

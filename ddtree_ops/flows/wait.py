@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddtree_ops.errors import DdtreeOpsError, ServerDied, ServerStalled, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, ServerDied, ServerStalled
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.flows import credentials
 from ddtree_ops.flows.look import unit_state
@@ -23,16 +24,17 @@ TICK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Server:
-    """The server of one host as the flows talk to it."""
+    """The server of one host as the flows talk to it. `port` is the spec's, or that of the release in question."""
 
     shell: Shell
     http: Http
     clock: Clock
     spec: ServingSpec
+    port: int
 
     @property
     def unit(self) -> str:
-        return unit_name(self.spec.port)
+        return unit_name(self.port)
 
     def state(self) -> UnitState:
         return unit_state(self.shell, self.unit)
@@ -74,7 +76,8 @@ def mark(server: Server) -> Mark:
 
 def wait_after(server: Server, before: Mark, tell: Tell) -> Waited:
     """Wait for the run that was started after `before`."""
-    return _wait(server, journal.follow(server.unit, before.cursor), before.invocation or None, tell)
+    old = before.invocation or None
+    return _wait(server, journal.follow(server.unit, before.cursor), old, lambda one: one is None or one != old, tell)
 
 
 def wait_running(server: Server, tell: Tell) -> Waited:
@@ -85,25 +88,29 @@ def wait_running(server: Server, tell: Tell) -> Waited:
             f"{server.shell.host}: {server.unit} is not running", hint=f"ddtree-ops deploy --host {server.shell.host}"
         )
     since = (f"--since={state.started}",) if state.started else ()
-    return _wait(server, (*journal.follow(server.unit, None), *since), None, tell)
+    ours = state.invocation
+    return _wait(server, (*journal.follow(server.unit, None), *since), None, lambda one: one in (None, ours), tell)
 
 
-def _wait(server: Server, argv: tuple[str, ...], old_invocation: str | None, tell: Tell) -> Waited:
+def _wait(server: Server, argv: tuple[str, ...], old: str | None, belongs: Callable[[str | None], bool], tell: Tell) -> Waited:
     bearer = credentials.bearer(server.shell, server.spec)
-    sources = Sources(server.shell, server.http, server.clock, server.unit, server.spec.port, bearer)
-    sources.start(argv, lambda cursor: journal.follow(server.unit, cursor))
+    sources = Sources(server.shell, server.http, server.clock, server.unit, server.port, bearer)
+    sources.start(argv)
     try:
-        return _Waiter(server, old_invocation, tell).run(sources)
+        return _Waiter(server, old, belongs, tell).run(sources)
     finally:
         sources.close()
 
 
 class _Waiter:
-    """The loop: take news, feed the state machine and the diagnosis, stop at a verdict."""
+    """The loop: take news, feed the state machine and the diagnosis, stop at a verdict.
 
-    def __init__(self, server: Server, old_invocation: str | None, tell: Tell) -> None:
+    `belongs` says of an entry's invocation whether it is of the run that is awaited.
+    """
+
+    def __init__(self, server: Server, old_invocation: str | None, belongs: Callable[[str | None], bool], tell: Tell) -> None:
         self._server = server
-        self._old = old_invocation
+        self._belongs = belongs
         self._tell = tell
         self._clock = server.clock
         self._diagnoser = Diagnoser()
@@ -125,14 +132,14 @@ class _Waiter:
                 self._tell(LoadNews(self._server.shell.host, self._readiness.waiting(now)))
 
     def _take(self, news: Source, now: float) -> None:
-        if isinstance(news, DdtreeOpsError):
-            raise news if not isinstance(news, Unreachable) else Unreachable(news.message, hint=news.hint)
+        if isinstance(news, Exception):
+            raise news
         if isinstance(news, UnitState):
             self._readiness.unit(news, now)
         elif isinstance(news, JournalEntry):
-            if not (self._old and news.invocation_id == self._old):
+            if self._belongs(news.invocation_id):
                 self._diagnoser.feed(news)
-            self._readiness.entry(news.message, news.invocation_id, now)
+                self._readiness.entry(news.pid, news.message, news.invocation_id, now)
         else:
             self._readiness.answered(now)
 

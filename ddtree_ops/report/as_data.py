@@ -35,7 +35,7 @@ def failure_data(failure: Failure) -> dict[str, Any]:
         "cause": failure.cause and one_line(failure.cause),
         "fixes": [one_line(item) for item in failure.fixes],
         "confidence": failure.confidence.value,
-        "devices": [{"gpu": item.gpu, "pci": item.pci, "suspect": item.suspect} for item in failure.devices],
+        "devices": [{"gpu": item.gpu} for item in failure.devices],
     }
 
 

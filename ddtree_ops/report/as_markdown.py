@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_ops.report.safe_text import code_span, fenced, markdown, rfc3339
-from ddtree_ops.report.wording import place, short_file, telling_frames, verdict_line
+from ddtree_ops.report.wording import ending, place, short_file, telling_frames, verdict_line
 from ddtree_ops.triage.model import Failure, Verdict
 
 
@@ -35,10 +35,11 @@ def failure_markdown(failure: Failure) -> str:
 
 def _traceback(failure: Failure) -> str:
     lines: list[str] = []
+    last = ending(failure)
     for exception in failure.exceptions:
         if exception.relation:
             lines += ["", f"[{exception.relation.value}]"]
-        frames = telling_frames(failure, 8) if exception is failure.exceptions[-1] else exception.frames[-4:]
+        frames = telling_frames(failure, 8) if exception is last else exception.frames[-4:]
         for frame in frames:
             lines.append(f"{short_file(frame)}:{frame.line or '?'} in {frame.function or '?'}")
             lines += [f"    {line}" for line in (frame.code or "").split("\n") if line]

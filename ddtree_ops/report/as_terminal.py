@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Iterable
 
 from ddtree_ops.report.safe_text import block, one_line, rfc3339
-from ddtree_ops.report.wording import place, short_file, telling_frames, verdict_line
+from ddtree_ops.report.wording import ending, place, short_file, telling_frames, verdict_line
 from ddtree_ops.triage.model import Failure, Role, Verdict
 
 _RESET = "\x1b[0m"
 _STYLES = {"bad": "\x1b[1;31m", "good": "\x1b[1;32m", "strong": "\x1b[1m", "dim": "\x1b[2m"}
 _FRAMES = 4
+_FIRST = 3  # exceptions that came before the last one, or are in its group
 _MESSAGE_LINES = 12
 
 
@@ -36,14 +37,15 @@ class TerminalText:
     def _root(self, failure: Failure) -> Iterable[str]:
         yield f"{self._style('bad', failure.kind.value)} {one_line(place(failure))}".rstrip()
         yield self._style("strong", one_line(failure.title, self._width))
-        for exception in failure.exceptions[:-1][-3:]:
+        last = ending(failure)
+        for exception in [item for item in failure.exceptions if item is not last][-_FIRST:]:
             cause = f"  first {exception.type}: {exception.message}" if exception.message else f"  first {exception.type}"
             yield "  " + self._style("dim", one_line(cause, self._width - 2))
         for frame in telling_frames(failure, _FRAMES):
             yield self._style("dim", f"  {short_file(frame)}:{frame.line or '?'} in {one_line(frame.function or '?')}")
             yield from (f"    {line}"[: self._width] for line in block(frame.code or "").split("\n") if line)
-        for exception in failure.exceptions[-1:]:
-            text = block(f"{exception.type}: {exception.message}" if exception.message else exception.type)
+        if last:
+            text = block(f"{last.type}: {last.message}" if last.message else last.type)
             yield from self._wrapped("  ", text.split("\n")[:_MESSAGE_LINES])
         if not failure.exceptions:
             yield from (f"  {one_line(item.text, self._width - 2)}" for item in failure.evidence[-4:])

@@ -42,8 +42,16 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
+class Serving:
+    """The release that serves now; `known` is False where the host couldn't be asked."""
+
+    release: str | None
+    known: bool = True
+
+
+@dataclass(frozen=True)
 class DeploymentReport:
-    """`exit_code` is the one for this host by DESIGN's table; `serving` is the release that serves now, if any."""
+    """`exit_code` is the one for this host; `serving` is the release that serves now, if any, and if that is known."""
 
     host: str
     outcome: Outcome
@@ -57,6 +65,7 @@ class DeploymentReport:
     hint: str | None = None
     evidence: tuple[str, ...] = ()
     failure: FailureReport | None = None
+    serving_known: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """A document that scripts can rely on; the failure has the form of failure-report.schema.json."""

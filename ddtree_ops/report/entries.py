@@ -7,17 +7,11 @@ from collections.abc import Iterable
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
-from ddtree_ops.triage.model import ServerArgs
 
 
-def triage_entries(
-    entries: Iterable[JournalEntry],
-    host: str | None = None,
-    unit: str | None = None,
-    server_args: ServerArgs | None = None,
-) -> FailureReport:
-    """Read all entries and report. `server_args`: resolved arguments, if known from elsewhere than the log."""
-    diagnoser = Diagnoser(server_args)
+def triage_entries(entries: Iterable[JournalEntry], host: str | None = None, unit: str | None = None) -> FailureReport:
+    """Read all entries and report."""
+    diagnoser = Diagnoser()
     for entry in entries:
         diagnoser.feed(entry)
     return from_diagnosis(diagnoser.finish(), host=host, unit=unit)

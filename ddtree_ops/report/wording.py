@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_ops.report.safe_text import one_line
-from ddtree_ops.triage.model import Failure, Frame, Verdict
+from ddtree_ops.triage.model import Failure, Frame, ParsedException, Verdict
 
 _VERDICTS = {
     Verdict.NO_FAILURE: "No failure found",
@@ -36,9 +36,14 @@ def short_file(frame: Frame) -> str:
     return file
 
 
+def ending(failure: Failure) -> ParsedException | None:
+    """The exception that ended the process: the last one outside groups; None if none was printed."""
+    return next((item for item in reversed(failure.exceptions) if item.parent is None), None)
+
+
 def telling_frames(failure: Failure, count: int) -> list[Frame]:
     """The last frames of the exception that ended it; the application's own where it has any."""
-    ending = [item for item in failure.exceptions if item.parent is None][-1:]
-    frames = list(ending[0].frames) if ending else []
+    last = ending(failure)
+    frames = last.frames if last else ()
     own = [frame for frame in frames if frame.in_app]
-    return (own or frames)[-count:]
+    return (own or list(frames))[-count:]

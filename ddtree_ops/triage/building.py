@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from ddtree_ops.triage import frames as shapes
-from ddtree_ops.triage.lines import Line
-from ddtree_ops.triage.model import Evidence, Frame, ParsedException, ParsedTraceback, Relation
+from ddtree_ops.triage.lines import Line, evidence
+from ddtree_ops.triage.model import Frame, ParsedException, ParsedTraceback, Relation
 
 _FRAME_LIMIT = 400  # per exception; of more, the outermost and innermost half are kept
 _MESSAGE_LIMIT = 64 * 1024
@@ -27,17 +27,19 @@ class State(Enum):
 @dataclass(slots=True)
 class _Draft:
     relation: Relation | None
-    parent: int | None = None
+    parent: _Draft | None = None
     type: str = ""
     message: list[str] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     complete: bool = True
     size: int = 0
 
-    def result(self) -> ParsedException:
+    def result(self, kept: list[_Draft]) -> ParsedException:
+        """`kept` are the drafts that are reported: a group whose own lines were lost has no members there."""
         message = "\n".join(self.message).rstrip()
         complete = self.complete and bool(self.type)
-        return ParsedException(self.type or "unknown", message, self.relation, tuple(self.frames), complete, parent=self.parent)
+        parent = next((index for index, draft in enumerate(kept) if draft is self.parent), None)
+        return ParsedException(self.type or "unknown", message, self.relation, tuple(self.frames), complete, parent=parent)
 
 
 class Building:
@@ -47,14 +49,13 @@ class Building:
         self.rank, self.header, self.record = rank, header, record
         self.pid, self.comm = line.entry.pid, line.entry.comm
         self.first_us = self.last_us = line.entry.realtime_us
-        self.first_line = line.number
         self.state = State.FRAMES
         self.blanks = 0
         self._foreign = 0
         self._quoted = False
-        self._groups: list[int] = []
+        self._groups: list[_Draft] = []
         self._drafts = [_Draft(None)]
-        self._evidence = [_evidence(line)]
+        self._evidence = [evidence(line)]
         self._cut = line.entry.truncated
 
     @property
@@ -88,11 +89,10 @@ class Building:
             comm=self.comm,
             header=self.header,
             record=self.record,
-            exceptions=tuple(item.result() for item in drafts),
+            exceptions=tuple(item.result(drafts) for item in drafts),
             evidence=tuple(self._evidence),
             first_us=self.first_us,
             last_us=self.last_us,
-            first_line=self.first_line,
         )
 
     def _in_frames(self, text: str, line: Line, dated: bool) -> bool:
@@ -163,7 +163,7 @@ class Building:
         self.state, self.blanks = State.MESSAGE, 0
         self._add_message(first)
         if len(self._evidence) < 8:
-            self._evidence.append(_evidence(line))
+            self._evidence.append(evidence(line))
 
     def _add_message(self, text: str) -> None:
         draft = self._drafts[-1]
@@ -190,14 +190,10 @@ class Building:
         if divider is None:
             return inside
         if divider.opens:
-            self._groups.append(len(self._drafts) - 1)
+            self._groups.append(self._drafts[-1])
         if divider.closes:
             if self._groups:
                 self._groups.pop()
         elif self._groups:
             self._start(_Draft(Relation.GROUP, parent=self._groups[-1]))
         return ""
-
-
-def _evidence(line: Line) -> Evidence:
-    return Evidence(line.entry.cursor, line.number, line.entry.realtime_us, line.text.strip())

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
+from ddtree_ops.triage.lines import evidence
 from ddtree_ops.triage.model import Confidence, Evidence, Failure, Process, Role
-from ddtree_ops.triage.run import Run, evidence
+from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.signatures.peer_rank_failed import says_vanished
 
 
@@ -25,19 +26,12 @@ class _Death:
 _UNKNOWN_FIXES = ("Read the lines before the exit (ddtree-ops logs), and the kernel's log of that time (journalctl -k).",)
 
 
-def unexplained_death(run: Run, *, lost_peers: bool, final: bool) -> Failure | None:
-    """The root failure of a run that left no exception of its own, or None if it didn't die.
-
-    Before the end (`final`) only what can't change any more: a child that the watchdog found dead, an OOM kill.
-    """
+def unexplained_death(run: Run, *, lost_peers: bool) -> Failure | None:
+    """The root failure of a run that left no exception of its own, or None if it didn't die."""
     death = _by_manager(run) or _by_watchdog(run, lost_peers)
-    if death is None and lost_peers:
-        death = _by_silence(run)
-    if death is None and final and not lost_peers:
-        death = _by_exit(run)
-    if death is None or (not final and death.confidence is not Confidence.CERTAIN):
-        return None
-    return _failure(death, run)
+    if death is None:
+        death = _by_silence(run) if lost_peers else _by_exit(run)
+    return _failure(death, run) if death else None
 
 
 def _by_manager(run: Run) -> _Death | None:

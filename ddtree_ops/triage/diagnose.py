@@ -1,4 +1,4 @@
-"""From journal entries to a diagnosis, while they arrive."""
+"""From journal entries to a diagnosis."""
 
 from __future__ import annotations
 
@@ -7,48 +7,35 @@ from dataclasses import replace
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.judge import judge
 from ddtree_ops.triage.lines import Line, LineAssembler
-from ddtree_ops.triage.model import Diagnosis, Failure, Role, ServerArgs, Verdict
+from ddtree_ops.triage.model import Diagnosis, Failure, Role, Verdict
 from ddtree_ops.triage.run import Run
 
 _RUN_LIMIT = 16  # of a unit in a restart loop the first and the latest runs are kept
 
 
 class Diagnoser:
-    """Feed it a unit's entries in order. Failures come out once they are certain; `finish()` gives the whole.
+    """Feed it a unit's entries in order, as they come; `finish()` gives the diagnosis."""
 
-    `server_args`: the resolved arguments (from /server_info or the release), if the log may lack them. A live follower
-    calls `tick(now)` while the stream is quiet.
-    """
-
-    def __init__(self, server_args: ServerArgs | None = None) -> None:
-        self._args = server_args
+    def __init__(self) -> None:
         self._runs: dict[str | None, Run] = {}
-        self._current = Run(server_args)
+        self._current = Run()
         self._invocation: str | None = None
         self._assembler = LineAssembler()
-        self._reported: set[tuple[int, str]] = set()
         self._entries = 0
         self._since: int | None = None
         self._until: int | None = None
         self._unit: str | None = None
 
-    def feed(self, entry: JournalEntry) -> tuple[Failure, ...]:
-        """Take an entry; the failures that it makes certain, each once (its count may still grow)."""
+    def feed(self, entry: JournalEntry) -> None:
+        """Take an entry."""
         self._entries += 1
         if entry.realtime_us is not None:
             self._since = self._since or entry.realtime_us
             self._until = entry.realtime_us
         self._unit = self._unit or entry.unit
         self._choose_run(entry)
-        run, news = self._current, False
         for line in self._assembler.feed(entry):
-            news = run.feed(line) or news
-        run.phase_line(entry)
-        return self._news(run) if news else ()
-
-    def tick(self, now_us: int) -> tuple[Failure, ...]:
-        """What is certain because nothing came for a while; `now_us`: the host's clock, microseconds since the epoch."""
-        return self._news(self._current) if self._current.tick(now_us) else ()
+            self._current.feed(line)
 
     def finish(self) -> Diagnosis:
         """The diagnosis of everything fed."""
@@ -56,8 +43,8 @@ class Diagnoser:
             self._of_line(line).feed(line)
         runs = list(self._runs.values()) or [self._current]
         for run in runs:
-            run.settle(end=True)
-        failures = _merge([failure for run in runs for failure in judge(run, final=True)])
+            run.finish()
+        failures = _merge([failure for run in runs for failure in judge(run)])
         return Diagnosis(
             verdict=self._verdict(failures),
             failures=failures,
@@ -76,22 +63,13 @@ class Diagnoser:
             return
         if found not in self._runs:
             # What came before the first invocation was named (a plain "Starting ...") belongs to it.
-            self._runs[found] = self._current if not self._runs else Run(self._args)
+            self._runs[found] = self._current if not self._runs else Run()
             while len(self._runs) > _RUN_LIMIT:
                 del self._runs[list(self._runs)[1]]
         self._invocation, self._current = found, self._runs[found]
 
     def _of_line(self, line: Line) -> Run:
         return self._runs.get(line.entry.invocation_id, self._current)
-
-    def _news(self, run: Run) -> tuple[Failure, ...]:
-        fresh: list[Failure] = []
-        for failure in judge(run, final=False):
-            name = (id(run), failure.fingerprint)
-            if name not in self._reported:
-                self._reported.add(name)
-                fresh.append(failure)
-        return tuple(fresh)
 
     def _verdict(self, failures: tuple[Failure, ...]) -> Verdict:
         if any(failure.role is Role.ROOT for failure in failures):

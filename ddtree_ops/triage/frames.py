@@ -8,7 +8,6 @@ from typing import NamedTuple
 from ddtree_ops.triage.model import Frame, Relation
 
 HEADER = "Traceback (most recent call last):"
-GROUP_HEADER = "Exception Group " + HEADER
 
 RELATIONS = {
     "The above exception was the direct cause of the following exception:": Relation.CAUSE,

@@ -8,22 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.triage.entry import OUTPUT_FIELDS, JournalEntry, LineBreak
-from ddtree_ops.triage.export_stream import ExportReader, read_export
-from ddtree_ops.triage.json_lines import parse_json_line, read_json
+from ddtree_ops.triage.entry import OUTPUT_FIELDS
+from ddtree_ops.triage.export_stream import read_export
+from ddtree_ops.triage.json_lines import read_json
 
-__all__ = [
-    "ExportReader",
-    "JournalEntry",
-    "LineBreak",
-    "follow",
-    "last_cursor",
-    "parse_cursor",
-    "parse_json_line",
-    "read",
-    "read_export",
-    "read_json",
-]
+__all__ = ["follow", "last_cursor", "parse_cursor", "read", "read_export", "read_json"]
 
 _JOURNALCTL = ("journalctl", "--quiet", "--no-pager", "--output=export")
 _FIELDS = f"--output-fields={','.join(OUTPUT_FIELDS)}"

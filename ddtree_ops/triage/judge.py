@@ -29,28 +29,27 @@ class _Group:
         return self.members[0]
 
 
-def judge(run: Run, *, final: bool) -> list[Failure]:
-    """The failures that are certain by now; with `final`, all of them, what stayed unclear included."""
+def judge(run: Run) -> list[Failure]:
+    """The failures of a run that was read to its end."""
     groups = _groups(run)
     fatal = [group for group in groups if _is_fatal(group, run)]
     if not fatal and run.died:
         fatal = [group for group in groups if group.finding.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
     roots = [group for group in fatal if group.finding.kind is not Kind.PEER_RANK_FAILED]
-    failures: list[Failure] = []
     if roots:
         failures = [_failure(group, run, Role.ROOT if group is roots[0] else Role.CONSEQUENCE) for group in fatal]
-    elif final or run.died:
-        failures = list(_without_root(fatal, run, final=final))
-    failures += [_failure(group, run, _minor_role(group)) for group in groups if group not in fatal and final]
+    else:
+        failures = list(_without_root(fatal, run))
+    failures += [_failure(group, run, _minor_role(group)) for group in groups if group not in fatal]
     return sorted(failures, key=lambda failure: _ORDER[failure.role])
 
 
-def _without_root(fatal: list[_Group], run: Run, *, final: bool) -> Iterator[Failure]:
+def _without_root(fatal: list[_Group], run: Run) -> Iterator[Failure]:
     """Only ranks that lost a peer, or nothing at all: the one that is silent, or the manager's word, is the root."""
-    death = unexplained_death(run, lost_peers=bool(fatal), final=final)
+    death = unexplained_death(run, lost_peers=bool(fatal))
     if death:
         yield death
-    for group in fatal if death or final else []:
+    for group in fatal:
         yield _failure(group, run, Role.CONSEQUENCE if death or group is not fatal[0] else Role.ROOT)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
+from ddtree_ops.triage.model import Evidence
 
 # ECMA-48: CSI sequences, OSC/DCS/PM/APC/SOS strings up to BEL or ST, other two-character escapes.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]")
@@ -21,6 +22,8 @@ _BAR = re.compile(r"[^\r\n]*?(?:\d+%[^|\r\n]*\|[^\r\n]*?\d\S*/\S+ \[[^\]\r\n]*\]
 
 _PREFIX = re.compile(r"\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)(?P<rank>(?: (?:ATTN_)?[A-Z]{2,3}\d+)*)\](?: |$)")
 _TORCH_PREFIX = re.compile(r"\[(?P<rank>rank\d+)\]: ?")
+_NUMBERS = re.compile(r"\d+")
+_EVIDENCE_LIMIT = 2000
 
 
 class Line(NamedTuple):
@@ -38,6 +41,11 @@ class Prefix(NamedTuple):
     dated: bool
     rank: str | None
     rest: str
+
+    @property
+    def leading(self) -> bool:
+        """True for rank 0 of everything and without a rank: the lines that tell of the server as a whole."""
+        return self.rank is None or not any(map(int, _NUMBERS.findall(self.rank)))
 
 
 def clean(text: str) -> str:
@@ -87,6 +95,11 @@ def read_prefix(text: str) -> Prefix:
     if found:
         return Prefix(False, found["rank"], text[found.end() :])
     return Prefix(False, None, text)
+
+
+def evidence(line: Line) -> Evidence:
+    """A line as evidence; cut, for a line can be very long."""
+    return Evidence(line.entry.cursor, line.number, line.entry.realtime_us, line.text.strip()[:_EVIDENCE_LIMIT])
 
 
 class LineAssembler:

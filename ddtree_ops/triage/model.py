@@ -108,7 +108,6 @@ class ParsedTraceback:
     evidence: tuple[Evidence, ...]
     first_us: int | None
     last_us: int | None
-    first_line: int
 
     @property
     def ending(self) -> ParsedException:
@@ -139,8 +138,6 @@ class Device:
     """A GPU that the failure names."""
 
     gpu: int | None
-    pci: str | None = None
-    suspect: bool = False
 
 
 @dataclass(frozen=True, slots=True)

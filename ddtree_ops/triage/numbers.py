@@ -8,7 +8,6 @@ from typing import NamedTuple
 from ddtree_ops.triage.model import Number, ServerArgs
 
 FROM_LOG = "server_args in the log"
-GIVEN = "server args given by the caller"
 
 
 @dataclass(slots=True)
@@ -16,7 +15,6 @@ class Facts:
     """What is known of the run's configuration. `block_size`: the draft model's, as the server printed it."""
 
     server_args: ServerArgs = field(default_factory=dict)
-    source: str = FROM_LOG
     block_size: int | None = None
 
     def integer(self, name: str) -> int | None:
@@ -38,11 +36,11 @@ def token_widths(facts: Facts) -> list[Width]:
     widths: list[Width] = []
     budget = facts.integer("speculative_ddtree_budget")
     if budget is not None:
-        widths.append(Width(budget + 1, "speculative_ddtree_budget + 1", facts.source))
+        widths.append(Width(budget + 1, "speculative_ddtree_budget + 1", FROM_LOG))
     for name in ("speculative_dflash_block_size", "speculative_num_draft_tokens"):
         value = facts.integer(name)
         if value is not None and value > 0:
-            widths.append(Width(value, name, facts.source))
+            widths.append(Width(value, name, FROM_LOG))
     if facts.block_size is not None:
         widths.append(Width(facts.block_size, "block size of the draft model", "the draft runner's log line"))
     widths += _scheduled(facts)
@@ -64,8 +62,8 @@ def explain(value: int, facts: Facts) -> list[Number]:
         return []
     same = [name for name in facts.server_args if facts.integer(name) == value]
     if same:
-        return [Number(value, f"{name} = {value}", facts.source) for name in same[:3]]
-    return [Number(value, f"in no argument of this run; one more than {value - 1}", f"not in {facts.source}")]
+        return [Number(value, f"{name} = {value}", FROM_LOG) for name in same[:3]]
+    return [Number(value, f"in no argument of this run; one more than {value - 1}", f"not in {FROM_LOG}")]
 
 
 def is_width(value: int, facts: Facts) -> bool:
@@ -80,4 +78,4 @@ def _scheduled(facts: Facts) -> list[Width]:
     if not isinstance(schedule, dict):
         return []
     budgets = sorted({item for item in schedule.values() if isinstance(item, int)}, reverse=True)
-    return [Width(item + 1, f"a budget of speculative_ddtree_budget_schedule ({item}) + 1", facts.source) for item in budgets]
+    return [Width(item + 1, f"a budget of speculative_ddtree_budget_schedule ({item}) + 1", FROM_LOG) for item in budgets]

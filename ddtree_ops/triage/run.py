@@ -6,23 +6,20 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.events import Sign, read_event
 from ddtree_ops.triage.frames import HEADER
-from ddtree_ops.triage.lines import Line, read_prefix
-from ddtree_ops.triage.model import Event, Evidence, FailurePhase, Finding, ParsedTraceback, Process, ServerArgs
-from ddtree_ops.triage.numbers import FROM_LOG, GIVEN, Facts
+from ddtree_ops.triage.lines import Line, Prefix, evidence, read_prefix
+from ddtree_ops.triage.model import Event, Evidence, FailurePhase, Finding, ParsedTraceback, Process
+from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.phase_of import phase_of
 from ddtree_ops.triage.server_args import MARK, parse_server_args
 from ddtree_ops.triage.signatures.lines import match_line
 from ddtree_ops.triage.tracebacks import Tracebacks
-from ddtree_ops.units.phases import Phase, PhaseTracker
+from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 
 _EVENT_LIMIT = 200
 _OBSERVATION_LIMIT = 500
 _BLOCK_SIZE = re.compile(r"Initialized DFLASH draft runner\..*\bblock_size=(\d+)")
-# Words of every line that PhaseTracker knows; a bar moves only its fraction, which triage doesn't use.
-_PHASE_WORDS = ("begin", "Load weight end", "Uvicorn running", "fired up", "SIGTERM", "Gracefully")
 _SETTLING = (Sign.SIGQUIT, Sign.KILL_TREE, Sign.EXITED, Sign.CHILD_DIED)
 
 
@@ -42,14 +39,14 @@ class Observation:
 class Run:
     """Feed it lines in order; `observations`, `events` and the signs of life and death are what it has seen."""
 
-    def __init__(self, server_args: ServerArgs | None) -> None:
+    def __init__(self) -> None:
         self.observations: list[Observation] = []
         self.head: list[Event] = []
         self.tail: deque[Event] = deque(maxlen=_EVENT_LIMIT)
         self.ranks: dict[int, str] = {}
         self.names: dict[int, str] = {}
         self.last_lines: dict[int | None, Line] = {}
-        self.facts = Facts(dict(server_args), GIVEN) if server_args else Facts()
+        self.facts = Facts()
         self.understood = False  # whether at least one line was of a kind that we know
         self.graceful = self.died = self.oom_killed = self.start_timed_out = False
         self.exit: tuple[str, int, str | None] | None = None
@@ -77,8 +74,8 @@ class Run:
         """Whether it said that it serves, and not that it stops."""
         return self._tracker.phase is Phase.SERVING
 
-    def feed(self, line: Line) -> bool:
-        """Take a line; True if there is something new to judge."""
+    def feed(self, line: Line) -> None:
+        """Take a line."""
         prefix = read_prefix(line.text)
         entry = line.entry
         self.understood = self.understood or prefix.dated
@@ -87,34 +84,16 @@ class Run:
             self.names[entry.pid] = entry.comm or ""
         if not line.progress:
             self.last_lines[entry.pid] = line
-        before = len(self.observations)
         if self._tracebacks.busy or HEADER in line.text:
             self._observe(self._tracebacks.feed(line, prefix))
         if not line.progress:
             self._read_text(line, prefix.rest, prefix.dated)
-        signs = self._read_sign(line, prefix.rest, prefix.dated)
-        return signs or len(self.observations) > before
+        self._read_sign(line, prefix.rest, prefix.dated)
+        self._read_phase(line, prefix)
 
-    def phase_line(self, entry: JournalEntry) -> None:
-        """Take the entry as it came, for the phase: the tracker undoes bars and prefixes by itself."""
-        message = entry.message
-        if not any(word in message for word in _PHASE_WORDS):
-            return
-        if self._tracker.feed(message, (entry.monotonic_us or entry.realtime_us or 0) / 1e6):
-            self._heard_phase = True
-            self._event(Event(entry.realtime_us, "phase", self._tracker.segment))
-
-    def settle(self, *, end: bool = False) -> bool:
-        """Take what is complete (at the `end`: everything) from the traceback reader; True if there was something."""
-        before = len(self.observations)
-        self._observe(self._tracebacks.flush() if end else self._tracebacks.settle())
-        return len(self.observations) > before
-
-    def tick(self, now_us: int) -> bool:
-        """The same for what is older than the settling time at `now_us`."""
-        before = len(self.observations)
-        self._observe(self._tracebacks.tick(now_us))
-        return len(self.observations) > before
+    def finish(self) -> None:
+        """Take what the traceback reader still holds, at the end of the log."""
+        self._observe(self._tracebacks.flush())
 
     def process(self, pid: int | None, rank: str | None, comm: str | None) -> Process:
         """A process with its rank: as printed now, or as it signed earlier lines."""
@@ -130,8 +109,8 @@ class Run:
         text = line.text
         if dated and MARK in text[:120]:
             args = parse_server_args(text)
-            if args and self.facts.source != GIVEN:
-                self.facts.server_args, self.facts.source = args, FROM_LOG
+            if args:
+                self.facts.server_args = args
             self._heard_phase = True
         elif dated and "DFLASH" in text[:80]:
             found = _BLOCK_SIZE.match(rest)
@@ -143,10 +122,19 @@ class Run:
             at = line.entry.realtime_us
             self.observations.append(Observation(self.phase, process, None, finding, (evidence(line),), at, at))
 
-    def _read_sign(self, line: Line, rest: str, dated: bool) -> bool:
+    def _read_phase(self, line: Line, prefix: Prefix) -> None:
+        """Of log records only: anything else may be quoted text."""
+        if not prefix.dated or not may_matter(prefix.rest):
+            return
+        at = (line.entry.monotonic_us or line.entry.realtime_us or 0) / 1e6
+        if self._tracker.feed_line(prefix.rest, prefix.leading, at):
+            self._heard_phase = True
+            self._event(Event(line.entry.realtime_us, "phase", self._tracker.segment))
+
+    def _read_sign(self, line: Line, rest: str, dated: bool) -> None:
         told = read_event(line, rest, dated=dated)
         if told is None:
-            return False
+            return
         sign, match = told
         self.understood = True
         self._event(Event(line.entry.realtime_us, sign.value, rest.strip()[:500]))
@@ -169,13 +157,7 @@ class Run:
         if sign in _SETTLING:
             self.death_lines.append(evidence(line))
             del self.death_lines[8:]
-            self.settle()
-        return sign in _SETTLING or sign is Sign.OOM_KILL or sign is Sign.START_TIMEOUT
+            self._observe(self._tracebacks.settle())
 
     def _event(self, event: Event) -> None:
         (self.head if len(self.head) < _EVENT_LIMIT else self.tail).append(event)
-
-
-def evidence(line: Line) -> Evidence:
-    """A line as evidence; cut, for a line can be very long."""
-    return Evidence(line.entry.cursor, line.number, line.entry.realtime_us, line.text.strip()[:2000])

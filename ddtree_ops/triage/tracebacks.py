@@ -3,7 +3,7 @@
 A traceback is complete with its exception line, but a message may have more lines and a chain may follow, so it is given
 out when the first of these comes: the same process writes something that can't belong to it (a dated record, another
 traceback); another process speaks after the empty line that ends SGLang's record; the log's clock is `SETTLE_US` past its
-last line; `settle()` (a sign of the crash was read); `tick(now)` from a live follower whose stream is quiet; `flush()`.
+last line; `settle()` (a sign of the crash was read); `flush()`.
 """
 
 from __future__ import annotations
@@ -67,10 +67,6 @@ class Tracebacks:
         ready = [key for key, (building, _) in self._active.items() if building.state is State.MESSAGE]
         return [item for key in ready for item in self._close(key)]
 
-    def tick(self, now_us: int) -> list[ParsedTraceback]:
-        """Give out what is complete and older than `SETTLE_US` at `now_us` (the host's realtime clock)."""
-        return self._overdue(None, now_us)
-
     def flush(self) -> list[ParsedTraceback]:
         """Give out everything, at the end of the stream; a part without exception line is marked incomplete."""
         return [item for key in list(self._active) for item in self._close(key)]
@@ -97,13 +93,13 @@ class Tracebacks:
         result = building.finish()
         return [result] if result else []
 
-    def _overdue(self, speaking: Key | None, now_us: int | None) -> list[ParsedTraceback]:
+    def _overdue(self, speaking: Key, now_us: int | None) -> list[ParsedTraceback]:
         done: list[ParsedTraceback] = []
         for key, (building, _) in list(self._active.items()):
             if building.state is not State.MESSAGE:
                 continue
             late = now_us is not None and building.last_us is not None and now_us - building.last_us > SETTLE_US
-            over = building.record and building.blanks and key != speaking and speaking is not None
+            over = building.record and building.blanks and key != speaking
             if late or over:
                 done += self._close(key)
         return done

@@ -82,8 +82,6 @@ class Progress(Protocol):
     @property
     def fraction(self) -> float | None: ...
     @property
-    def started(self) -> float | None: ...
-    @property
     def segment_started(self) -> float | None: ...
 
 
@@ -113,15 +111,6 @@ def remaining(history: Sequence[Boot], tracker: Progress, now: float) -> float |
     typical = _medians(ready)
     later = names[names.index(tracker.segment) + 1 :]
     return _rest_of_segment(tracker, typical[tracker.segment], now) + sum(typical[name] for name in later)
-
-
-def overall_fraction(history: Sequence[Boot], tracker: Progress, now: float) -> float | None:
-    """How much of the whole start is done, 0 to 1, in time; None where `remaining` is None."""
-    left = remaining(history, tracker, now)
-    if left is None or tracker.started is None:
-        return None
-    elapsed = max(0.0, now - tracker.started)
-    return elapsed / (elapsed + left) if elapsed + left > 0 else 1.0
 
 
 def _medians(boots: Sequence[Boot]) -> dict[str, float]:

@@ -12,10 +12,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from .eta import Boot, Outcome, overall_fraction, read_history, remaining
 from .log_lines import Bar, split_message
-
-__all__ = ["Boot", "Outcome", "Phase", "PhaseTracker", "overall_fraction", "read_history", "remaining"]
 
 
 class Phase(StrEnum):
@@ -33,17 +30,24 @@ class Phase(StrEnum):
 
 _ORDER = tuple(Phase)
 _MIDDLE = (Phase.DISTRIBUTED_INIT, Phase.WEIGHTS, Phase.KV_CACHE, Phase.GRAPH_CAPTURE)
-_STARTS: tuple[tuple[re.Pattern[str], Phase], ...] = (
-    (re.compile(r"Init torch distributed begin"), Phase.DISTRIBUTED_INIT),
-    (re.compile(r"Load weight begin"), Phase.WEIGHTS),
-    (re.compile(r"Load weight end"), Phase.KV_CACHE),
-    (re.compile(r"Capture (?:[\w-]+ ){0,4}cuda graph begin", re.IGNORECASE), Phase.GRAPH_CAPTURE),
-    (re.compile(r"(?:INFO: +)?Uvicorn running on"), Phase.WARMUP),
-    (re.compile(r"The server is fired up and ready to roll"), Phase.SERVING),
-    (re.compile(r"(?:Signal )?SIGTERM received|Gracefully exiting"), Phase.SHUTDOWN),
+# Words, one of which is in every line that the pattern matches; the pattern, at the beginning of a line; what begins there.
+_STARTS: tuple[tuple[tuple[str, ...], re.Pattern[str], Phase], ...] = (
+    (("distributed begin",), re.compile(r"Init torch distributed begin"), Phase.DISTRIBUTED_INIT),
+    (("weight begin",), re.compile(r"Load weight begin"), Phase.WEIGHTS),
+    (("weight end",), re.compile(r"Load weight end"), Phase.KV_CACHE),
+    ((" begin",), re.compile(r"Capture (?:[\w-]+ ){0,4}(?i:cuda graph) begin"), Phase.GRAPH_CAPTURE),
+    (("Uvicorn running",), re.compile(r"(?:INFO: +)?Uvicorn running on"), Phase.WARMUP),
+    (("fired up",), re.compile(r"The server is fired up and ready to roll"), Phase.SERVING),
+    (("SIGTERM", "Gracefully"), re.compile(r"(?:Signal )?SIGTERM received|Gracefully exiting"), Phase.SHUTDOWN),
 )
+_WORDS = tuple(word for words, _, _ in _STARTS for word in words)
 # Other bars (downloads, compilers) say nothing about how far these two are.
 _COUNTED_BARS = {Phase.WEIGHTS: re.compile(r"shards"), Phase.GRAPH_CAPTURE: re.compile(r"^$|Capturing")}
+
+
+def may_matter(text: str) -> bool:
+    """False only if no line of `text` can start a phase: a quick first look for whoever reads long logs."""
+    return any(word in text for word in _WORDS)
 
 
 class PhaseTracker:
@@ -57,7 +61,6 @@ class PhaseTracker:
         self.phase = Phase.ARGUMENTS
         self.heard = False
         self._draft = False
-        self._started = started
         self._segment_started = started
         self._finished: list[tuple[str, float]] = []
         self._bar: Bar | None = None
@@ -78,26 +81,33 @@ class PhaseTracker:
         return tuple(self._finished)
 
     @property
-    def started(self) -> float | None:
-        """When the start began; the first line's time if nobody said."""
-        return self._started
-
-    @property
     def segment_started(self) -> float | None:
         """When this segment began."""
         return self._segment_started
 
     def feed(self, message: str, at: float) -> bool:
         """Take one journal message, written at `at`. True if phase, segment or fraction changed."""
-        if self._started is None:
-            self._started = self._segment_started = at
-        self.heard = True
+        self._hear(at)
         changed = False
         for line in split_message(message):
-            if not line.leading:
-                continue
-            changed |= self._take_bar(line.bar) if line.bar else self._take_text(line.text, at)
+            if line.bar:
+                changed |= self._take_bar(line.bar)
+            else:
+                changed |= self.feed_line(line.text, line.leading, at)
         return changed
+
+    def feed_line(self, text: str, leading: bool, at: float) -> bool:
+        """Take one line that was split already: its text without header, and whether it is rank 0's or has no rank.
+
+        Bars aren't read here. True if the phase changed.
+        """
+        self._hear(at)
+        if not leading:
+            return False
+        for _, pattern, phase in _STARTS:
+            if pattern.match(text):
+                return self._reach(phase, at)
+        return False
 
     def measure(self, fraction: float) -> bool:
         """Take a measured fraction of the current segment (bytes read of bytes to read). True if it tells more."""
@@ -116,11 +126,10 @@ class PhaseTracker:
             return False
         return self.measure(bar.fraction)
 
-    def _take_text(self, text: str, at: float) -> bool:
-        for pattern, phase in _STARTS:
-            if pattern.match(text):
-                return self._reach(phase, at)
-        return False
+    def _hear(self, at: float) -> None:
+        if self._segment_started is None:
+            self._segment_started = at
+        self.heard = True
 
     def _reach(self, phase: Phase, at: float) -> bool:
         second_round = not self._draft and self._target_is_loaded and phase in _MIDDLE[:2]

@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ddtree_ops.units.systemctl import Active, LauncherExit, UnitState
+from ddtree_ops.units.crash_signs import CrashWatch
+from ddtree_ops.units.exit_codes import ExitCode
+from ddtree_ops.units.systemctl import Active, UnitState
 
 # After the first sign of a crash, so long do we read on: the other ranks' tracebacks belong to the same report.
 LINGER_SECONDS = 1.0
 # The launcher judges a stall itself; only when it is silent, too, do we, and so much later.
 STALL_MARGIN_SECONDS = 30.0
 
-# Lines that mean the whole server goes down (SGLang 0.5.13.post1, recorded journals); a traceback alone does not.
-_FATAL = re.compile(
-    r"Scheduler hit an exception|Received sigquit from a child process|SIGQUIT received\. "
-    r"|Main process exited|Failed with result"
-)
+_LONGEST_REASON = 200
+_SYSTEMD = 1  # the service manager's pid
+_ENDED = re.compile(r"\S+: (?:Main process exited|Failed with result)")  # systemd 252, service.c and unit.c
 _STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>\d+)%)?(?: eta (?P<eta>\d+)s)?$")
 
 
@@ -92,6 +92,7 @@ class Readiness:
         self._moved = started
         self._fatal_at: float | None = None
         self._fatal_reason = ""
+        self._crash = CrashWatch()
         self._end: Verdict | None = None
 
     @property
@@ -99,13 +100,18 @@ class Readiness:
         """The invocation that we wait for, once it exists."""
         return self._invocation
 
-    def entry(self, message: str, invocation: str | None, now: float) -> None:
-        """A journal line of the unit."""
+    def entry(self, pid: int | None, message: str, invocation: str | None, now: float) -> None:
+        """A journal line of the unit, written by process `pid` (None: unknown)."""
         if self._old and invocation == self._old:
             return
         self._moved = now
-        if self._fatal_at is None and _FATAL.search(message):
-            self._mark_fatal(now, message.splitlines()[0][:200])
+        if pid == _SYSTEMD:
+            if _ENDED.match(message):
+                self._mark_fatal(now, message)
+            return
+        self._crash.feed(pid or 0, message, now)
+        if self._crash.at is not None:
+            self._mark_fatal(now, "")
 
     def unit(self, state: UnitState, now: float) -> None:
         """A look at the unit."""
@@ -132,7 +138,7 @@ class Readiness:
             return self._end
         seconds = now - self._started
         if self._fatal_at is not None:
-            return Died(seconds, self._fatal_reason) if now - self._fatal_at >= LINGER_SECONDS else None
+            return Died(seconds, self._died_of()) if now - self._fatal_at >= LINGER_SECONDS else None
         if seconds > self._budget:
             return TimedOut(seconds, f"not ready after {seconds:.0f} s; last: {self._last()}")
         if now - self._moved > self._stall_after + STALL_MARGIN_SECONDS:
@@ -159,7 +165,7 @@ class Readiness:
         return state.failed or replaced or stopped
 
     def _judge_end(self, state: UnitState, now: float) -> None:
-        if state.exit_status == LauncherExit.STALLED and not self._fatal_at:
+        if state.exit_status == ExitCode.STALLED and not self._fatal_at:
             self._end = Stalled(now - self._started, state.status_text or "the launcher saw nothing move any more")
             return
         self._mark_fatal(now, self._end_reason(state))
@@ -176,6 +182,11 @@ class Readiness:
         if self._fatal_at is None:
             self._fatal_at = now
             self._fatal_reason = reason
+
+    def _died_of(self) -> str:
+        # what the log itself says of the crash tells more than what systemd saw of it
+        lines = (self._crash.reason or self._fatal_reason).splitlines()
+        return lines[0][:_LONGEST_REASON] if lines else ""
 
     def _last(self) -> str:
         return (self._state.status_text or self._state.active.value) if self._state else "no state seen"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from ddtree_ops.ports import HttpRequest, HttpResponse
+from ddtree_ops.units.answers import read_answer, short
 
 DEFAULT_MAX_TOKENS = 16
 
@@ -53,52 +53,26 @@ def judge(canary: Canary, response: HttpResponse) -> SmokeResult:
     if response.status == 0:
         return _bad(canary, response, "the connection was refused or broken off")
     if response.status != 200:
-        return _bad(canary, response, f"HTTP {response.status}: {_short(response.body)}")
-    try:
-        answer = json.loads(response.body)
-        text, meta = answer["text"], answer.get("meta_info") or {}
-    except (ValueError, KeyError, TypeError):
-        return _bad(canary, response, f"not an answer of /generate: {_short(response.body)}")
+        return _bad(canary, response, f"HTTP {response.status}: {short(response.body)}")
+    answer = read_answer(response.body)
     return SmokeResult(
         prompt=canary.prompt,
-        text=str(text),
+        text=answer.text,
         seconds=response.seconds,
-        tokens=int(meta.get("completion_tokens") or 0),
-        acceptance_length=_number(meta.get("spec_accept_length")),
-        problem=_problem(canary, str(text), meta),
+        tokens=int(_number(answer.meta.get("completion_tokens")) or 0),
+        acceptance_length=_number(answer.meta.get("spec_accept_length")),
+        problem=answer.problem or _unexpected(canary, answer.text),
     )
 
 
-def _problem(canary: Canary, text: str, meta: dict[str, Any]) -> str | None:
-    reason = meta.get("finish_reason")
-    kind = reason.get("type") if isinstance(reason, dict) else reason
-    if kind == "abort":
-        return f"the request was aborted: {reason}"
-    if not text.strip():
-        return "the answer is empty"
-    if garbage := _garbage(text):
-        return garbage
-    if canary.expect is not None and canary.expect.casefold() not in text.casefold():
-        return f"expected {canary.expect!r} in the answer, got {text[:80]!r}"
-    return None
-
-
-def _garbage(text: str) -> str | None:
-    """NaN in the logits shows as one token for ever or as replacement characters, with HTTP 200 (vllm#42426)."""
-    body = text.strip()
-    if len(body) >= 8 and len(set(body)) == 1:
-        return f"garbage: only {body[0]!r} over and over"
-    if body.count("\ufffd") * 2 > len(body):
-        return "garbage: mostly replacement characters"
-    return None
+def _unexpected(canary: Canary, text: str) -> str | None:
+    if canary.expect is None or canary.expect.casefold() in text.casefold():
+        return None
+    return f"expected {canary.expect!r} in the answer, got {text[:80]!r}"
 
 
 def _bad(canary: Canary, response: HttpResponse, problem: str) -> SmokeResult:
     return SmokeResult(canary.prompt, "", response.seconds, 0, None, problem)
-
-
-def _short(body: bytes) -> str:
-    return body[:200].decode("utf-8", "replace").replace("\n", " ")
 
 
 def _number(value: Any) -> float | None:

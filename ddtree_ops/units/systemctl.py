@@ -36,14 +36,6 @@ class Active(StrEnum):
     REFRESHING = "refreshing"
 
 
-class LauncherExit:
-    """Exit codes of our launcher, as the unit's ExecMainStatus shows them (see the launcher's own exit_codes)."""
-
-    CRASHED = 70
-    STALLED = 75
-    CONFIGURATION = 78
-
-
 @dataclass(frozen=True)
 class UnitState:
     """One look at a unit. Timestamps are text as systemd prints them with `--timestamp=unix`: `@seconds`, or empty."""
@@ -105,13 +97,26 @@ def parse_show(text: str) -> UnitState:
     )
 
 
-def start(unit: str) -> Command:
-    """Enqueue a start; --no-block because a load takes minutes and we follow it ourselves."""
-    return Command(("systemctl", "start", "--no-block", unit))
+def servers() -> Command:
+    """All our server units that systemd has loaded, running or not, one a line."""
+    return Command(("systemctl", "list-units", "--all", "--plain", "--no-legend", "--full", "ddtree-server@*.service"))
+
+
+def parse_servers(text: str) -> tuple[str, ...]:
+    """The unit names of servers(): the first word of each line."""
+    return tuple(line.split()[0] for line in text.splitlines() if line.strip())
+
+
+def disable_now(unit: str, timeout: float) -> Command:
+    """Stop a unit and let it not start at boot."""
+    return Command(("systemctl", "disable", "--now", unit), timeout=timeout)
 
 
 def restart(unit: str) -> Command:
-    """Enqueue a restart. The start limit is cleared first by reset_failed()."""
+    """Enqueue a restart (--no-block: a load takes minutes and we follow it ourselves).
+
+    The start limit is cleared first by reset_failed().
+    """
     return Command(("systemctl", "restart", "--no-block", unit))
 
 

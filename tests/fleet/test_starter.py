@@ -18,23 +18,23 @@ def written(directory: Path, files: dict[str, str], host: str) -> Host:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return load_fleet(directory, validate=True).host(host)
+    return load_fleet(directory).host(host)
 
 
 @pytest.mark.parametrize("hardware", PROFILES)
 @pytest.mark.parametrize("draft", [None, "/srv/models/draft"])
 def test_loads(tmp_path: Path, hardware: str, draft: str | None) -> None:
-    files = starter_inventory("ct200", "192.0.2.7", hardware, "/srv/models/k2.6", draft, user="ops")
+    files = starter_inventory("ct200", "192.0.2.7", hardware, "/srv/models/k2.6", draft)
     host = written(tmp_path, files, "ct200")
     assert host.hardware.name == hardware
-    assert (host.connection.address, host.connection.user, host.connection.become) == ("192.0.2.7", "ops", True)
+    assert host.connection.address == "192.0.2.7"
     assert host.serving.speculation is (Speculation.DDTREE if draft else Speculation.NONE)
     assert host.serving.server_args["served-model-name"] == "k2.6"
 
 
 @pytest.mark.parametrize("name", ["yes", "1e3", "010", "null"])
 def test_names_that_yaml_would_misread(tmp_path: Path, name: str) -> None:
-    files = starter_inventory(name, None, "b300-8x", "/srv/my models: new", None, user="on")
+    files = starter_inventory(name, None, "b300-8x", "/srv/my models: new", None)
     host = written(tmp_path, files, name)
     assert host.serving.model.path == "/srv/my models: new"
     assert host.connection.address == name

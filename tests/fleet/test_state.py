@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ddtree_ops.fleet import state
+from ddtree_ops.ports import Completed
 
 
 def test_links() -> None:
@@ -29,12 +32,23 @@ def test_gpus_and_a_lost_one() -> None:
     assert [(gpu.index, gpu.memory_total, gpu.memory_used) for gpu in found] == [(0, 275040, 12), (2, 275040, 0)]
 
 
-def test_listeners_with_and_without_process() -> None:
-    text = (
-        'LISTEN 0 5 127.0.0.1:30000 0.0.0.0:* users:(("python3",pid=774,fd=3))\n'
-        "LISTEN 0 128 [::]:30000 [::]:*\n"
-    )  # fmt: skip
-    assert state.parse_listeners(text) == (
-        state.Listener("127.0.0.1:30000", "python3", 774),
-        state.Listener("[::]:30000", "?", 0),
-    )
+@pytest.mark.parametrize(
+    ("code", "said", "problem"),
+    [
+        (0, "0, NVIDIA B300 SXM6 AC, 275040, 12, 10.3, 580.95.05\n", None),
+        (0, "", None),
+        (124, "", "nvidia-smi gave no answer in 15 s"),
+        (137, "", "nvidia-smi gave no answer in 15 s"),
+        (9, "couldn't communicate with the NVIDIA driver\n", "nvidia-smi: couldn't communicate with the NVIDIA driver"),
+        (127, "", "nvidia-smi: exit code 127"),
+    ],
+)
+def test_what_nvidia_smi_says_or_that_it_hangs(code: int, said: str, problem: str | None) -> None:
+    found = state.read_gpus(Completed(state.gpus(), code, said, "", 0.0))
+    assert found.problem == problem
+    assert len(found.rows) == said.count("275040")
+
+
+def test_the_host_itself_ends_an_nvidia_smi_that_hangs() -> None:
+    assert state.gpus().argv[:5] == ("timeout", "-k", "1", "15", "nvidia-smi")
+    assert state.gpus().timeout > 16

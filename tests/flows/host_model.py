@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ class HostModel:
 
     name: str = "ct200"
     releases: list[str] = field(default_factory=list)
+    ports: dict[str, int] = field(default_factory=dict)
     current: str | None = None
     last_good: str | None = None
     active: str = "inactive"
@@ -44,14 +44,28 @@ class HostModel:
         self.runs += 1
         self.active = "failed" if self.current in self.crashing else "active"
 
-    @property
-    def state(self) -> str:
+    def port(self, release: str | None) -> int:
+        return self.ports.get(release or "", 30000)
+
+    def manifest(self, number: int, release: str) -> str:
+        return json.dumps({"id": release, "created": f"{number:04}", "argv": ["--port", str(self.port(release))]})
+
+    def state(self, unit: str) -> str:
+        if unit != f"ddtree-server@{self.port(self.current)}.service":
+            return "LoadState=not-found\nActiveState=inactive\nSubState=dead\n"
         sub = {"active": "running", "failed": "failed"}.get(self.active, "dead")
         code = 70 if self.active == "failed" else 0
         load = "loaded" if self.current else "not-found"
         return (
             f"LoadState={load}\nActiveState={self.active}\nSubState={sub}\nInvocationID=run{self.runs}\nExecMainStatus={code}\n"
         )
+
+    def findings(self) -> list[dict[str, str]]:
+        """The answer of the preflight program."""
+        if self.gpus == 8:
+            return []
+        found = f"{self.gpus} GPUs" if self.gpus else "no GPU seen"
+        return [{"check": "gpus", "found": found, "expected": "8 x NVIDIA", "fix": "look for Xid"}]
 
 
 @dataclass
@@ -74,8 +88,12 @@ class ModelShell:
     def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:
         model = self.model
         match argv[0], argv[1:3]:
-            case "systemctl", ("show", _):
-                return 0, model.state
+            case "systemctl", ("show", unit):
+                return 0, model.state(unit)
+            case "systemctl", ("list-units", _):
+                return 0, "".join(f"ddtree-server@{port}.service loaded active running x\n" for port in model.ports.values())
+            case "systemctl", ("disable", _):
+                pass
             case "systemctl", ("restart", _):
                 model.restart()
             case "systemctl", ("stop", _):
@@ -86,12 +104,9 @@ class ModelShell:
                 links = {"current": model.current, "last-good": model.last_good}
                 return 0, "".join(f"{name} releases/{target}\n" for name, target in links.items() if target)
             case "find", _:
-                return 0, "".join(json.dumps({"id": one, "created": f"{n:04}"}) for n, one in enumerate(model.releases))
-            case "nvidia-smi", _:
-                row = "NVIDIA RTX PRO 6000 Blackwell Server Edition, 97887, 0, 12.0, 580.95.05"
-                return 0, "".join(f"{index}, {row}\n" for index in range(model.gpus))
-            case "ss", _:
-                return 0, ""
+                return 0, "".join(model.manifest(number, one) for number, one in enumerate(model.releases))
+            case "python3", ("-c", _):
+                return 0, json.dumps({"findings": model.findings() if "check_gpus" in argv[2] else []})
             case "journalctl", _:
                 return 0, "__CURSOR=s=1;i=1\n__REALTIME_TIMESTAMP=1\n_BOOT_ID=b\n\n"
             case "runuser", _:
@@ -158,16 +173,11 @@ class ModelPlaybooks:
             raise PlaybookFailed(f"{host}: runtime : Install the locked packages: no space left")
         if playbook == "deploy" and release not in self.model.releases:
             self.model.releases.append(release)
+            self.model.ports[release] = int(variables["service_port"])
+        if playbook == "switch" and variables["service_port"] != self.model.port(release):
+            raise PlaybookFailed(f"{host}: release {release} serves on another port")
         if playbook == "switch":
             self.model.current = release
         if playbook == "commit":
             self.model.last_good = release
         return PlaybookResult(playbook, (), 0.0)
-
-
-class RealClock:
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    def wall(self) -> float:
-        return time.time()

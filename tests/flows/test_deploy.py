@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from ddtree_ops.adapters.clock import SystemClock
+from ddtree_ops.errors import exit_code
 from ddtree_ops.fleet.hardware import profile
 from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build
 from ddtree_ops.fleet.spec import ServingSpec
-from ddtree_ops.flows.deploy import Deploy, exit_code
+from ddtree_ops.flows.deploy import Deploy
 from ddtree_ops.flows.rollback import Rollback
 from ddtree_ops.flows.wait import Server
 from ddtree_ops.report.deployment import DeploymentReport, Outcome
-from tests.flows.host_model import HostModel, ModelHttp, ModelPlaybooks, ModelShell, RealClock
+from tests.flows.host_model import HostModel, ModelHttp, ModelPlaybooks, ModelShell
 
 HARDWARE = profile("rtx-pro-6000-8x")
 SPEC = ServingSpec.model_validate(
@@ -28,11 +30,11 @@ OLD = "lab-0000000000"
 
 
 def server(model: HostModel) -> Server:
-    return Server(ModelShell(model), ModelHttp(model), RealClock(), SPEC)
+    return Server(ModelShell(model), ModelHttp(model), SystemClock(), SPEC, SPEC.port)
 
 
 def deploy(model: HostModel, *, release: Release = NEW, dry_run: bool = False, full: bool = False) -> DeploymentReport:
-    return Deploy(server(model), ModelPlaybooks(model), release, HARDWARE, lambda _news: None).run(dry_run=dry_run, full=full)
+    return Deploy(server(model), ModelPlaybooks(model), release, lambda _news: None).run(dry_run=dry_run, full=full)
 
 
 def serving_old(**changes: object) -> HostModel:
@@ -55,6 +57,29 @@ def test_the_same_again_does_nothing() -> None:
     assert deploy(model).outcome is Outcome.NOTHING_TO_DO
     assert model.played == []
     assert deploy(model, full=True).outcome is Outcome.DEPLOYED
+
+
+def test_a_release_that_serves_uncommitted_is_taken_up() -> None:
+    """The controller was killed between ready and commit: smoke and commit are still owed."""
+    model = serving_old(releases=[OLD, NEW.id], current=NEW.id)
+    report = deploy(model)
+    assert report.outcome is Outcome.DEPLOYED
+    assert [name for name, _ in model.played] == ["commit"]
+    assert model.last_good == NEW.id
+
+
+def test_an_uncommitted_release_with_wrong_answers_goes_back() -> None:
+    model = serving_old(releases=[OLD, NEW.id], current=NEW.id, wrong={NEW.id})
+    assert deploy(model).outcome is Outcome.ROLLED_BACK
+    assert model.current == OLD
+
+
+def test_a_changed_port_stops_the_old_server_and_the_way_back_finds_its_port() -> None:
+    model = serving_old(ports={OLD: 31000}, crashing={NEW.id})
+    report = deploy(model)
+    assert (report.outcome, report.serving) == (Outcome.ROLLED_BACK, OLD)
+    disabled = [argv[-1] for argv in model.commands if argv[:2] == ("systemctl", "disable")]
+    assert disabled == ["ddtree-server@31000.service", "ddtree-server@30000.service"]
 
 
 def test_a_dry_run_plays_nothing() -> None:
@@ -119,6 +144,12 @@ def test_a_failing_switch_is_switched_back() -> None:
     report = deploy(model)
     assert report.outcome is Outcome.FAILED
     assert "the way back failed" in str(report.error)
+    assert (report.serving, report.serving_known) == (OLD, True)
+
+
+def test_a_host_that_is_lost_is_not_said_to_serve_nothing() -> None:
+    report = deploy(serving_old(unreachable=True))
+    assert not report.serving_known
 
 
 def test_rollback_and_its_choice() -> None:
@@ -128,16 +159,14 @@ def test_rollback_and_its_choice() -> None:
     several = Rollback(server(model), ModelPlaybooks(model), "lab-a", lambda _news: None).run()
     assert several.exit_code == 2
     assert "several" in str(several.error)
+    assert several.serving == "lab-a2"
 
 
 def test_the_highest_ranking_exit_code_wins() -> None:
-    def report(code: int) -> DeploymentReport:
-        return DeploymentReport("h", Outcome.FAILED, code, None, None, None, 0.0, ())
-
-    assert exit_code([report(0), report(8), report(3)]) == 3
-    assert exit_code([report(7), report(4)]) == 4
-    assert exit_code([report(0), report(0)]) == 0
-    assert exit_code([report(6)]) == 6
+    assert exit_code([0, 8, 3]) == 3
+    assert exit_code([7, 4]) == 4
+    assert exit_code([0, 0]) == 0
+    assert exit_code([6]) == 6
     assert exit_code([]) == 0
 
 

@@ -24,7 +24,7 @@ PORT = 30000
 SESAME = "sesame-0123456789"
 RTX = {
     "count": 8,
-    "name": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+    "names": ["NVIDIA RTX PRO 6000 Blackwell Server Edition"],
     "memory_mib": 97887,
     "compute_cap": "12.0",
 }

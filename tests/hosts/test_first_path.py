@@ -115,7 +115,7 @@ def test_a_changed_argument_is_a_new_release_beside_the_old_one(lab: Lab, tool: 
     ran = tool("deploy", "--host", "ct200", "--format", "json")
     assert (ran.code, deployment(ran)["outcome"]) == (0, "deployed")
     assert current(lab, "ct200") != former
-    releases = tool("releases", "--host", "ct200", "--format", "json").document["releases"]
+    releases = tool("releases", "--host", "ct200", "--format", "json").document["hosts"][0]["releases"]
     assert [one["current"] for one in releases] == [True, False]
 
 
@@ -189,7 +189,7 @@ def test_arguments_that_sglang_refuses_never_reach_the_switch(lab: Lab, tool: To
 
 def test_rollback_to_the_first_release_and_back(lab: Lab, tool: Tool, ct200: Path) -> None:
     set_serving(ct200, "ct200", environment=quick())
-    releases = tool("releases", "--host", "ct200", "--format", "json").document["releases"]
+    releases = tool("releases", "--host", "ct200", "--format", "json").document["hosts"][0]["releases"]
     first = releases[-1]["id"]
     ran = tool("rollback", "--host", "ct200", "--to", first, "--format", "json")
     assert (ran.code, deployment(ran)["serving"]) == (0, first)

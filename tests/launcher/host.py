@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -82,14 +83,27 @@ def environment(directory: Path, story: str) -> dict[str, str]:
     }
 
 
-class Manager:
-    """systemd's end of the notify socket: takes every datagram at once, as systemd does."""
+def fill(address: str) -> None:
+    """Send to a socket that nobody reads until its queue is full."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(BlockingIOError):
+        sender.setblocking(False)
+        while True:
+            sender.sendto(b"FILLED=1", address)
 
-    def __init__(self, address: str) -> None:
+
+class Manager:
+    """systemd's end of the notify socket: takes every datagram at once, as systemd does; not while it is `busy`."""
+
+    def __init__(self, address: str, *, busy: bool = False) -> None:
+        self._free = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(address)
         self._told = ""
         self._news = threading.Condition()
+        if busy:
+            fill(address)
+        else:
+            self._free.set()
         threading.Thread(target=self._read, daemon=True).start()
 
     def wait_for(self, text: str, timeout_s: float) -> str:
@@ -103,12 +117,18 @@ class Manager:
         with self._news:
             return self._told
 
+    def read_on(self) -> None:
+        """Be busy no more."""
+        self._free.set()
+
     def close(self) -> None:
         """Tell the reader to end."""
+        self.read_on()
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.sendto(b"", self._socket.getsockname())
 
     def _read(self) -> None:
+        self._free.wait()
         with self._socket:
             while datagram := self._socket.recv(4096):
                 with self._news:
@@ -156,12 +176,12 @@ class Launched:
         self.manager.close()
 
 
-def launch(directory: Path, story: str, *, journal: bool = True, port: int = 0, **changes: Any) -> Launched:
+def launch(directory: Path, story: str, *, journal: bool = True, busy: bool = False, port: int = 0, **changes: Any) -> Launched:
     """Start a launcher whose server tells `story`; `changes` go into server.json."""
     port = port or free_port()
     release = make_release(directory, server_json(port, **changes))
     variables = environment(directory, story) | ({} if journal else {"JOURNAL": "/nonexistent"})
-    manager = Manager(variables["NOTIFY_SOCKET"])
+    manager = Manager(variables["NOTIFY_SOCKET"], busy=busy)
     kept = Journal(directory / "journal.export")
     command = (sys.executable, "-c", MAIN, "--release", str(release))
     process = subprocess.Popen(

@@ -23,12 +23,19 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: list[tuple[int, str]] = []
+        self._news = threading.Condition()
         self._ours, self.socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         for end in (self._ours, self.socket):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._file = path.open("wb", buffering=0)
         self._thread = threading.Thread(target=self._pump, daemon=True)
         self._thread.start()
+
+    def wait_for(self, text: str, timeout_s: float) -> None:
+        """Until a line holds `text`."""
+        with self._news:
+            found = self._news.wait_for(lambda: any(text in line for _, line in self.lines), timeout_s)
+        assert found, f"no {text} in the journal"
 
     def close(self) -> None:
         """Take what is left; the tree must have ended."""
@@ -49,7 +56,9 @@ class Journal:
                 self._write(pid, line)
 
     def _write(self, pid: int, line: bytes) -> None:
-        self.lines.append((pid, line.decode("utf-8", "replace")))
+        with self._news:
+            self.lines.append((pid, line.decode("utf-8", "replace")))
+            self._news.notify_all()
         stamp = int(time.monotonic() * 1e6)
         cursor = f"__CURSOR=s=1;i={len(self.lines):x}\n__MONOTONIC_TIMESTAMP={stamp}\n_PID={pid}\n".encode()
         message = b"MESSAGE\n" + struct.pack("<Q", len(line)) + line if b"\r" in line else b"MESSAGE=" + line

@@ -33,6 +33,8 @@ STORIES: dict[str, tuple[str, dict[str, Any]]] = {
     "stubborn": ("stubborn", {"drain_s": 0.3}),
     "stopped early": ("stall", {}),
     "abort": ("abort", {}),
+    "garbage": ("garbage", {}),
+    "busy manager": ("ready", {"busy": True}),
     "no journal": ("ready", {"journal": False}),
     "orphans": ("ready", {}),
 }
@@ -154,7 +156,25 @@ def test_an_aborted_generation_is_not_ready(started: dict[str, Launched]) -> Non
     launched = started["abort"]
     launched.wait_for("READY=1")
     assert launched.log().count('"POST /generate') == 3
-    assert "not ready: /generate was aborted: out of memory" in launched.log()
+    assert "not ready: /generate: the request was aborted: out of memory" in launched.log()
+
+
+def test_a_server_that_answers_with_garbage_is_never_ready(started: dict[str, Launched]) -> None:
+    launched = started["garbage"]
+    assert launched.end() == ExitCode.CRASHED
+    assert "READY=1" not in launched.wait_for("STATUS=crashed: /generate: garbage: only '!' over and over")
+    assert launched.log().count('"POST /generate') == 3
+    assert launched.boots()[0]["outcome"] == "crashed"
+
+
+def test_ready_is_said_until_systemd_has_taken_it(started: dict[str, Launched]) -> None:
+    launched = started["busy manager"]
+    launched.journal.wait_for("systemd is busy; READY=1 will be sent again", 20.0)
+    assert "READY=1" not in launched.manager.told()
+    launched.manager.read_on()
+    launched.wait_for("READY=1\nSTATUS=ready")
+    assert launched.log().count("ready after") == 1
+    assert [boot["outcome"] for boot in launched.boots()] == ["ready"]
 
 
 def test_ready_without_a_readable_journal(started: dict[str, Launched]) -> None:

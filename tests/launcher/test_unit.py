@@ -49,8 +49,9 @@ def test_credentials_are_named_and_never_written() -> None:
     assert "t0ken" not in text
 
 
-def test_groups_of_the_host() -> None:
-    assert settings(render(service_groups=["video"]))["SupplementaryGroups"] == ["systemd-journal video"]
+def test_no_cache_of_a_compiler_and_no_switch_of_sglang_is_set_beside_the_launcher() -> None:
+    set_here = {pair.split("=")[0] for line in settings(render())["Environment"] for pair in line.split()}
+    assert set_here == {"PYTHONUNBUFFERED", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE", "HOME", "XDG_CACHE_HOME"}
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")

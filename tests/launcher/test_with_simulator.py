@@ -43,6 +43,7 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Launch
     running = {
         "whole": load(tmp_path_factory.mktemp("whole"), "--speculative-algorithm", "DFLASH"),
         "warmup": load(tmp_path_factory.mktemp("warmup"), *STORY, SIM_FAULT="graph_width:warmup"),
+        "garbage": load(tmp_path_factory.mktemp("garbage"), "--speculative-algorithm", "DFLASH", SIM_FAULT="wrong_answers"),
         "request": load(tmp_path_factory.mktemp("request"), *STORY, SIM_FAULT="graph_width:request"),
     }
     yield running
@@ -66,3 +67,10 @@ def test_the_crash_of_the_story(loads: dict[str, Launched], moment: str) -> None
     assert launched.end(timeout_s=30) == ExitCode.CRASHED
     launched.wait_for("crashed: RuntimeError: The size of tensor a (8) must match the size of tensor b (33)")
     assert launched.boots()[0]["outcome"] == "crashed"
+
+
+def test_wrong_answers_are_garbage(loads: dict[str, Launched]) -> None:
+    launched = loads["garbage"]
+    assert launched.end(timeout_s=30) == ExitCode.CRASHED
+    assert "READY=1" not in launched.wait_for("STATUS=crashed: /generate: garbage: ")
+    assert any("ddtree launcher: crashed: /generate: garbage: " in text for _, text in launched.journal.lines)

@@ -20,6 +20,7 @@ from sglang_ddtree.exit_codes import ExitCode
 from sglang_ddtree.notify import Notifier, one_line
 from sglang_ddtree.probe import NotReady, generated_text
 from sglang_ddtree.server_config import ConfigError, load
+from tests.launcher.host import fill
 
 KEY = "tok'en-1234"
 
@@ -74,6 +75,16 @@ def test_a_busy_systemd_does_not_hold_us_up(tmp_path: Path) -> None:
         assert told == f"STATUS={sent - 1}".encode()
 
 
+def test_a_ready_that_systemd_did_not_take_is_known(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        notifier = Notifier(str(tmp_path / "notify"))
+        fill(str(tmp_path / "notify"))
+        assert not notifier.ready("ready")
+        manager.recv(100)
+        assert notifier.ready("ready")
+
+
 def crash_reason(*lines: tuple[int, str]) -> str:
     watch = CrashWatch()
     for pid, text in lines:
@@ -118,6 +129,7 @@ def test_exit_status_counts_only_before_the_ranks_exist() -> None:
         b'{"text": "", "meta_info": {"finish_reason": {"type": "length"}}}',
         b'{"text": "x", "meta_info": {"finish_reason": {"type": "abort", "message": "m"}}}',
         b'{"error": {"message": "m"}}',
+        b'{"text": "!!!!!!!!", "meta_info": {"finish_reason": {"type": "length"}}}',
     ],
 )
 def test_not_a_generation(answer: bytes) -> None:

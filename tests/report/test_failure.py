@@ -92,6 +92,42 @@ def test_root_is_last_on_the_terminal_and_first_in_json() -> None:
     assert text.index("consequence: unknown") < text.index("graph_token_count_mismatch")
 
 
+GROUP = """\
+[2026-04-02 03:04:05 TP1] Scheduler hit an exception:   + Exception Group Traceback (most recent call last):
+  |   File "/opt/s/sglang/a.py", line 1, in one
+  |   File "/opt/s/sglang/a.py", line 2, in two
+  |   File "/opt/s/sglang/a.py", line 3, in three
+  |   File "/opt/s/sglang/a.py", line 4, in four
+  |   File "/opt/s/sglang/a.py", line 5, in five
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/opt/s/sglang/b.py", line 6, in six
+    | ValueError: member one
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "/opt/s/sglang/c.py", line 7, in seven
+    | KeyError: 'member two'
+    +------------------------------------
+"""
+ENDED = "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)"
+
+
+def test_a_group_is_shown_as_what_ended_the_process_and_its_members_as_what_came_first() -> None:
+    lines = triage_entries(plain(GROUP)).to_terminal(colour=False).splitlines()
+    first = [line.strip() for line in lines if line.startswith("  first ")]
+    assert first == ["first ValueError: member one", "first KeyError: 'member two'"]
+    frames = [line.rpartition(" ")[2] for line in lines if ".py:" in line]
+    assert frames == ["two", "three", "four", "five"]
+    assert lines[lines.index("  /opt/s/sglang/a.py:5 in five") + 1] == f"  {ENDED}"
+
+
+def test_a_group_in_markdown_has_all_frames_of_what_ended_the_process() -> None:
+    text = triage_entries(plain(GROUP)).to_markdown().partition("```text\n")[2]
+    functions = [line.rpartition(" ")[2] for line in text.splitlines() if ".py:" in line]
+    assert functions == ["one", "two", "three", "four", "five", "six", "seven"]
+
+
 def test_no_failure_is_one_line() -> None:
     report = triage_entries(recorded("dflash_ok"), host="b300")
     assert report.to_terminal(colour=False) == "No failure found in 78 journal entries of ddtree-server.service on b300\n"

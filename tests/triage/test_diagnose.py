@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ddtree_ops.triage.diagnose import Diagnoser
-from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.entry import JournalEntry, LineBreak
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Diagnosis, FailurePhase, Role, Verdict
 from tests.triage.journals import plain, recorded, written
@@ -57,12 +57,35 @@ def test_a_silent_rank_that_every_other_lost_is_the_root() -> None:
     assert root.evidence[0].text == UP[1][1]
 
 
-def test_the_watchdogs_word_makes_a_killed_rank_certain_at_once() -> None:
+def test_the_watchdogs_word_makes_a_killed_rank_certain() -> None:
     watchdog = (50, f"{DATE}] Subprocess scheduler_1 (pid=61) crashed with exit code -9. Triggering SIGQUIT for cleanup...")
-    diagnoser = Diagnoser()
-    told = [item for entry in written([*UP, watchdog]) for item in diagnoser.feed(entry)]
-    assert [(item.kind, item.confidence) for item in told] == [(Kind.PEER_RANK_KILLED, Confidence.CERTAIN)]
-    assert [item.rank for item in told[0].processes] == ["TP1"]
+    (root,) = diagnose([*UP, watchdog]).failures
+    assert (root.kind, root.confidence) == (Kind.PEER_RANK_KILLED, Confidence.CERTAIN)
+    assert [item.rank for item in root.processes] == ["TP1"]
+
+
+def phases(entries: list[JournalEntry]) -> list[str]:
+    return [event.text for event in feed(entries).events if event.kind == "phase"]
+
+
+def test_a_phase_line_that_journald_split_is_read_whole() -> None:
+    first, rest = written([(50, f"{DATE}] The server is fi"), (50, "red up and ready to roll!")])
+    assert phases([*written(UP[:1]), first._replace(line_break=LineBreak.PID_CHANGE), rest]) == ["weights", "serving"]
+
+
+def test_only_records_of_the_leading_rank_move_the_phase() -> None:
+    ranks = ("TP1", "DP0 TP1", "DP1 TP0")
+    assert phases(written([(60, f"{DATE} {rank}] Load weight begin.") for rank in ranks])) == []
+    assert phases(written([(60, f"{DATE} DP0 TP0] Load weight begin.")])) == ["weights"]
+    assert phases(written([(60, f"\r 25%|#   | 1/4 [00:01<00:02,  1.0s/it]{DATE}] Load weight begin.")])) == ["weights"]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_prompts_second_line_moves_no_phase(end: str) -> None:
+    """A record's text of several lines: journald makes entries of its own of them, native senders one entry."""
+    said = "The server is fired up and ready to roll!"
+    record = f"{DATE}] Receive: obj=GenerateReqInput(text='"
+    assert phases(written([(50, f"{record}{end}{said}')")] if end else [(50, record), (50, said)])) == []
 
 
 def test_a_lost_peer_is_a_consequence_of_the_rank_that_says_why() -> None:
@@ -173,10 +196,8 @@ def test_what_it_cannot_read_is_inconclusive() -> None:
     assert feed(recorded("dflash_ok")[:40]).verdict is Verdict.NO_FAILURE
 
 
-def test_the_exit_line_tells_at_once_what_ended_the_process() -> None:
+def test_a_bare_traceback_before_the_exit_is_what_ended_the_process() -> None:
     traceback = [text for _, text in crash(50, "", "ValueError: bad argument")][1:-1]
     lines = [(50, "Traceback (most recent call last):"), *((50, text) for text in traceback)]
-    diagnoser = Diagnoser()
-    *before, last = written([*lines, (1, "a.service: Main process exited, code=exited, status=1/FAILURE")])
-    assert not any(diagnoser.feed(entry) for entry in before)
-    assert [item.title for item in diagnoser.feed(last)] == ["ValueError: bad argument"]
+    (root,) = diagnose([*lines, (1, "a.service: Main process exited, code=exited, status=1/FAILURE")]).failures
+    assert (root.role, root.title) == (Role.ROOT, "ValueError: bad argument")

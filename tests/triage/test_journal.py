@@ -12,7 +12,9 @@ import pytest
 
 from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.triage import journal
-from ddtree_ops.triage.entry import MESSAGE_LIMIT, LineBreak
+from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
+from ddtree_ops.triage.export_stream import ExportReader
+from ddtree_ops.triage.json_lines import parse_json_line
 
 PLAIN = b"__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=17\n_PID=9\nPRIORITY=6\n_LINE_BREAK=pid-change\nMESSAGE=a = b\n\n"
 
@@ -58,8 +60,8 @@ def test_export_unfinished_entry_is_dropped() -> None:
 def test_export_huge_field_is_cut_and_reading_goes_on(form: str) -> None:
     big = b"x" * (3 * MESSAGE_LIMIT)
     data = (binary(big) if form == "binary" else b"_PID=7\nMESSAGE=" + big + b"\n\n") + PLAIN
-    reader = journal.ExportReader()
-    entries: list[journal.JournalEntry] = []
+    reader = ExportReader()
+    entries: list[JournalEntry] = []
     for start in range(0, len(data), 65536):
         entries += reader.feed(data[start : start + 65536])
         assert len(reader._buffer) <= MESSAGE_LIMIT + 2 * 65536
@@ -84,7 +86,7 @@ def test_json_forms_of_a_message() -> None:
 
 def test_json_manager_lines_have_the_units_name_and_invocation() -> None:
     line = b'{"_PID":"1","_SYSTEMD_UNIT":"init.scope","UNIT":"a.service","INVOCATION_ID":"x","MESSAGE":"m"}'
-    entry = journal.parse_json_line(line)
+    entry = parse_json_line(line)
     assert (entry.unit, entry.invocation_id) == ("a.service", "x")
 
 

@@ -27,8 +27,10 @@ ARGS: ServerArgs = {
 def root_of(exception: str, frames: str = "replay fill_from", *, args: ServerArgs | None = None, draft: bool = True) -> Failure:
     folder = "speculative" if draft else "model_executor"
     stack = "\n".join(f'  File "/opt/s/sglang/srt/{folder}/cuda_graph_x.py", line 1, in {name}' for name in frames.split())
-    text = f"[2026-04-02 03:04:05 TP1] Scheduler hit an exception: Traceback (most recent call last):\n{stack}\n{exception}\n"
-    root = triage_entries(plain(text), server_args=args).root
+    printed = ", ".join(f"{name}={value!r}" for name, value in (args or {}).items())
+    text = f"[2026-04-02 03:04:02] server_args=ServerArgs({printed})\n" if args else ""
+    text += f"[2026-04-02 03:04:05 TP1] Scheduler hit an exception: Traceback (most recent call last):\n{stack}\n{exception}\n"
+    root = triage_entries(plain(text)).root
     assert root is not None
     return root
 
@@ -127,3 +129,12 @@ def test_no_secret_gets_into_a_report() -> None:
     ]
     assert any("sk-1" in entry.message for entry in entries)
     assert "sk-1" not in json.dumps(triage_entries(entries).to_data())
+
+
+def test_garbage_is_told_by_the_launcher_alone() -> None:
+    said = "/generate: garbage: only '!' over and over"
+    root = triage_entries(plain(f"ddtree launcher: crashed: {said} (exit 70)\n")).root
+    assert root is not None
+    assert root.kind is Kind.GARBAGE_OUTPUT
+    assert "only '!'" in root.title
+    assert triage_entries(plain(f"[2026-04-02 03:04:05] Receive: text='ddtree launcher: crashed: {said}'\n")).root is None

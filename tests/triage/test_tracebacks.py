@@ -178,16 +178,12 @@ def test_given_out_at_once_when_another_process_speaks_after_the_records_empty_l
     assert len(read(written([*lines, (9, "something")]), end=False)) == 1
 
 
-def test_given_out_when_time_has_passed() -> None:
-    entries = written([(7, line) for line in traceback_of("one")])
-    reader = Tracebacks()
-    for entry in entries:
-        for line in LineAssembler().feed(entry):
-            assert reader.feed(line, read_prefix(line.text)) == []
+@pytest.mark.parametrize(("pause_us", "count"), [(SETTLE_US, 0), (SETTLE_US + 1, 1)])
+def test_given_out_when_the_log_has_gone_on_without_it(pause_us: int, count: int) -> None:
+    *entries, other = written([*((7, line) for line in traceback_of("one")), (9, "something")])
     last = entries[-1].realtime_us
     assert last is not None
-    assert reader.tick(last + SETTLE_US) == []
-    assert len(reader.tick(last + SETTLE_US + 1)) == 1
+    assert len(read([*entries, other._replace(realtime_us=last + pause_us)], end=False)) == count
 
 
 def test_cut_traceback_is_incomplete() -> None:
@@ -199,9 +195,30 @@ def test_the_words_alone_are_no_traceback() -> None:
     assert read(written([(7, HEAD), (7, "[2026-11-29 18:36:24 TP1] Decode batch"), (7, "x: y")])) == []
 
 
+def test_evidence_of_a_huge_line_is_cut() -> None:
+    found = one([*traceback_of("one", HEAD)[:-1], "ValueError: " + "y" * 50_000])
+    assert [len(item.text) for item in found.evidence] == [len(HEAD), 2000]
+    assert len(found.ending.message) == 50_000
+
+
 def test_endless_traceback_is_bounded() -> None:
     lines = [HEAD] + [f'  File "/a/b{number}.py", line 1, in f' for number in range(5000)] + ["ValueError: " + "y" * 200_000]
     found = one(lines).ending
     assert len(found.frames) <= 400
     assert not found.complete
     assert (found.frames[0].file, found.frames[-1].file) == ("/a/b0.py", "/a/b4999.py")
+
+
+def test_members_of_a_group_whose_own_lines_were_lost() -> None:
+    found = one(
+        [
+            "Traceback (most recent call last):",
+            "  +-+---------------- 1 ----------------",
+            "    | ValueError: first",
+            "    +---------------- 2 ----------------",
+            "    | KeyError: 'second'",
+            "    +------------------------------------",
+        ]
+    )
+    assert [(item.type, item.parent) for item in found.exceptions] == [("ValueError", None), ("KeyError", None)]
+    assert found.ending.type == "KeyError"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from ddtree_ops.units.eta import Boot, Outcome, read_history, remaining
 from ddtree_ops.units.log_lines import split_message
-from ddtree_ops.units.phases import Boot, Outcome, Phase, PhaseTracker, overall_fraction, read_history, remaining
+from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 
 TARGET = ("distributed_init", "weights", "kv_cache", "graph_capture")
 DRAFT = tuple(f"draft_{name}" for name in TARGET)
@@ -28,14 +31,24 @@ def told(*messages: str) -> PhaseTracker:
     return tracker
 
 
-def replay(name: str) -> PhaseTracker:
-    tracker = PhaseTracker()
+class Said(NamedTuple):
+    text: str
+    at: float
+
+
+def messages(name: str) -> Iterator[Said]:
     for line in (JOURNALS / name / "journal.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         message = entry["MESSAGE"]
         if entry["_PID"] != "1":  # systemd's own
             text = message if isinstance(message, str) else bytes(message).decode("utf-8", "replace")
-            tracker.feed(text, int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6)
+            yield Said(text, int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6)
+
+
+def replay(name: str) -> PhaseTracker:
+    tracker = PhaseTracker()
+    for said in messages(name):
+        tracker.feed(said.text, said.at)
     return tracker
 
 
@@ -54,6 +67,32 @@ def test_recorded_starts(name: str, finished: tuple[str, ...], last: str) -> Non
     tracker = replay(name)
     assert tuple(segment for segment, _ in tracker.segments) == finished
     assert tracker.segment == last
+
+
+@pytest.mark.parametrize("name", ["dflash_ok", "draft_mismatch", "tp2_ddtree_shape", "tp2_rank1_raise"])
+def test_lines_split_by_somebody_else_tell_the_same(name: str) -> None:
+    tracker = PhaseTracker()
+    for said in messages(name):
+        for one in split_message(said.text):
+            looked_closer = may_matter(one.text)
+            changed = not one.bar and tracker.feed_line(one.text, one.leading, said.at)
+            assert looked_closer or not changed, one.text
+    assert tracker.segments == replay(name).segments
+    assert tracker.segments
+
+
+def test_a_first_look_spares_most_lines() -> None:
+    assert may_matter(record("Load weight begin. avail mem=1 GB", 3))
+    assert may_matter(record("Capture draft verify CUDA graph begin. bs=[1, 2]"))
+    assert not may_matter(record("Decode batch, #running-req: 1, #token: 61, gen throughput (token/s): 20.0"))
+    assert not may_matter(BAR)
+
+
+def test_another_ranks_line_is_not_the_servers() -> None:
+    tracker = PhaseTracker(0.0)
+    assert not tracker.feed_line("Load weight begin.", leading=False, at=1.0)
+    assert tracker.feed_line("Load weight begin.", leading=True, at=2.0)
+    assert tracker.segments == (("arguments", 2.0),)
 
 
 def test_recorded_seconds() -> None:
@@ -130,7 +169,6 @@ HISTORY = (
 def test_remaining_is_the_medians_of_what_is_left() -> None:
     tracker = PhaseTracker(started=0.0)
     assert remaining(HISTORY, tracker, now=4.0) == pytest.approx(7.0 + 110.0 + 10.0)
-    assert overall_fraction(HISTORY, tracker, now=4.0) == pytest.approx(4.0 / 131.0)
 
 
 def test_an_overdue_segment_counts_as_about_to_end() -> None:
@@ -149,7 +187,6 @@ def test_nothing_is_promised_without_a_boot_like_this_one() -> None:
     assert remaining((HISTORY[5],), tracker, now=4.0) is None
     tracker.feed(record("Capture cuda graph begin."), 5.0)
     assert remaining(HISTORY, tracker, now=6.0) is None
-    assert overall_fraction(HISTORY, tracker, now=6.0) is None
 
 
 def test_records_survive_writing_and_a_torn_line_is_left_out() -> None:

@@ -53,7 +53,7 @@ def test_http_says_ready_first() -> None:
 def test_what_the_replaced_run_says_counts_for_nothing() -> None:
     machine = readiness(old="old")
     machine.unit(replace(SERVING, invocation="old"), 101.0)
-    machine.entry(FATAL, "old", 101.0)
+    machine.entry(7, FATAL, "old", 101.0)
     assert machine.verdict(110.0) is None
     assert machine.invocation is None
 
@@ -61,7 +61,7 @@ def test_what_the_replaced_run_says_counts_for_nothing() -> None:
 def test_a_crash_in_the_journal_is_told_without_systemd_and_after_the_other_ranks_had_their_say() -> None:
     machine = readiness()
     machine.unit(LOADING, 105.0)
-    machine.entry(FATAL, "new", 120.0)
+    machine.entry(7, FATAL, "new", 120.0)
     assert machine.verdict(120.0 + LINGER_SECONDS / 2) is None
     verdict = machine.verdict(120.0 + LINGER_SECONDS)
     assert isinstance(verdict, Died)
@@ -71,14 +71,51 @@ def test_a_crash_in_the_journal_is_told_without_systemd_and_after_the_other_rank
 def test_a_traceback_alone_does_not_kill() -> None:
     machine = readiness()
     machine.unit(LOADING, 105.0)
-    machine.entry("Traceback (most recent call last):", "new", 120.0)
+    machine.entry(7, "Traceback (most recent call last):", "new", 120.0)
     assert machine.verdict(125.0) is None
+
+
+@pytest.mark.parametrize("pid", [7, 1, None])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "[2026-11-29 18:37:34] Receive: obj=GenerateReqInput(text='Received sigquit from a child process')",
+        "[2026-11-29 18:37:34] Receive: obj=GenerateReqInput(text='\\r[2026-11-29 18:37:34] SIGQUIT received. ')",
+        "[2026-11-29 18:37:34] Receive: obj=GenerateReqInput(text='u.service: Main process exited, code=killed')",
+    ],
+)
+def test_a_prompt_does_not_kill(message: str, pid: int | None) -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.entry(pid, message, "new", 120.0)
+    assert machine.verdict(125.0) is None
+
+
+def test_only_the_service_manager_speaks_for_the_service_manager() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    said = "ddtree-server@30000.service: Main process exited, code=exited, status=70/SOFTWARE"
+    machine.entry(7, said, "new", 120.0)
+    machine.entry(None, said, "new", 120.0)
+    assert machine.verdict(125.0) is None
+    machine.entry(1, said, "new", 126.0)
+    assert machine.verdict(127.0) == Died(27.0, said)
+
+
+def test_the_exception_is_the_reason_where_it_is_seen() -> None:
+    machine = readiness()
+    machine.unit(LOADING, 105.0)
+    machine.entry(7, FATAL, "new", 120.0)
+    machine.entry(8, "ValueError: of another rank", "new", 120.1)
+    machine.entry(7, "RuntimeError: The size of tensor a (8) must match", "new", 120.2)
+    machine.entry(1, "u.service: Failed with result 'exit-code'.", "new", 120.3)
+    assert machine.verdict(121.0) == Died(21.0, "RuntimeError: The size of tensor a (8) must match")
 
 
 def test_ready_never_wins_over_a_crash_that_was_seen() -> None:
     machine = readiness()
     machine.unit(LOADING, 105.0)
-    machine.entry(FATAL, "new", 120.0)
+    machine.entry(7, FATAL, "new", 120.0)
     machine.answered(120.1)
     machine.unit(SERVING, 120.2)
     assert isinstance(machine.verdict(122.0), Died)

@@ -35,7 +35,8 @@ def test_a_right_answer() -> None:
         (HttpResponse(500, b"oh\nno", 0.1), "HTTP 500: oh no"),
         (HttpResponse(200, b"<html>", 0.1), "not an answer"),
         (HttpResponse(200, b"[1]", 0.1), "not an answer"),
-        (HttpResponse(200, b'{"text": null, "meta_info": null}', 0.1), "expected 'paris'"),
+        (HttpResponse(200, b'{"text": null, "meta_info": null}', 0.1), "not an answer"),
+        (HttpResponse(200, b'{"text": "Rome", "meta_info": null}', 0.1), "expected 'paris'"),
     ],
 )
 def test_a_wrong_answer_says_what_is_wrong(response: HttpResponse, problem: str) -> None:

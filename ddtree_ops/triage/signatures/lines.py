@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ddtree_ops.triage.model import Finding
-from ddtree_ops.triage.signatures import port_in_use, unknown_argument
+from ddtree_ops.triage.signatures import garbage_output, port_in_use, unknown_argument
 
-_MATCHERS = (unknown_argument.match_line, port_in_use.match_line)
+_MATCHERS = (unknown_argument.match_line, port_in_use.match_line, garbage_output.match_line)
+# One of these stands in every line that a matcher knows: 100,000 others are passed over quickly.
+_SIGNS = (": error: ", "[Errno 98]", ": garbage: ")
 
 
 def match_line(text: str) -> Finding | None:
     """The finding for a line, or None."""
-    if ": error: " not in text and "[Errno 98]" not in text:
+    if not any(sign in text for sign in _SIGNS):
         return None
     return next((finding for matcher in _MATCHERS if (finding := matcher(text))), None)

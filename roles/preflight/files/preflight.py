@@ -1,8 +1,9 @@
 """Look at a GPU host before anything is changed on it, and say what would stop a deploy.
 
-Runs on the host, from standard input, with the standard library only:  python3 - '{"port": 30000, ...}' < preflight.py
-The argument is a JSON object: gpus {count, name, memory_mib, compute_cap} or {}, python, root, release (its id), free_mib,
-paths, port, systemd, now (the controller's time, seconds since 1970), skew_s.
+One program, two callers: role preflight gives it on standard input (`python3 - JSON`), the controller as an argument
+(`python3 -c TEXT JSON`). It runs on the host, as root, with the standard library only, and ends within a minute whatever
+hangs. JSON is an object: gpus {count, names, memory_mib, compute_cap} or {}, python, root, release (its id), free_mib, port,
+now (the controller's time, seconds since 1970).
 The answer on standard output is {"findings": [{"check", "found", "expected", "fix"}]}.
 """
 
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 LISTEN = "0A"  # st of a listening socket in /proc/net/tcp, proc(5)
-PROGRAM_TIMEOUT_S = 20.0
+PROGRAM_TIMEOUT_S = 15.0
 PYTHON_MINIMUM = (3, 11)
-MEMORY_TOLERANCE = 0.01  # drivers reserve a little more or less of it
+SYSTEMD_MINIMUM = 250  # LoadCredential= came with 247; nothing older than 252 (Debian 12) was tried
+CLOCK_SKEW_S = 120.0  # more, and logs can't be compared, TLS and tokens fail in odd ways
+MEMORY_TOLERANCE = 0.02  # drivers reserve a little more or less of it
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,19 @@ class Finding:
 
 
 def run(*argv: str) -> tuple[int, str]:
-    """Exit status and output of a program; 127 and the reason if it can't be started or hangs."""
+    """Exit status and output of a program; 127 and the reason if it can't be started, 124 if it hangs."""
     try:
-        done = subprocess.run(argv, capture_output=True, timeout=PROGRAM_TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        # No `with`: it would wait for a program that hangs inside the driver, where nothing kills it.
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
         return 127, str(error)
-    shown = done.stdout if done.returncode == 0 else done.stdout + done.stderr
-    return done.returncode, shown.decode(errors="replace")
+    try:
+        out, err = process.communicate(timeout=PROGRAM_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return 124, f"no answer in {PROGRAM_TIMEOUT_S:.0f} s"
+    shown = out if process.returncode == 0 else out + err
+    return process.returncode, shown.decode(errors="replace")
 
 
 def one_line(text: str, limit: int = 300) -> str:
@@ -50,36 +59,45 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def check_gpus(want: dict[str, Any]) -> list[Finding]:
-    """The host's GPUs are the profile's: number, name, memory (MiB, within 1 %), compute capability."""
+    """The host's GPUs are the profile's: number, name (one of several), memory (MiB, within 2 %), compute capability."""
     if not want:
         return []
-    expected = f"{want['count']} x {want['name']}, {want['memory_mib']} MiB, compute capability {want['compute_cap']}"
-    status, out = run("nvidia-smi", "--query-gpu=name,memory.total,compute_cap", "--format=csv,noheader,nounits")
+    names = " or ".join(want["names"])
+    expected = f"{want['count']} x {names}, {want['memory_mib']} MiB, compute capability {want['compute_cap']}"
+    status, out = run("nvidia-smi", "--query-gpu=index,name,memory.total,compute_cap", "--format=csv,noheader,nounits")
     if status != 0:
-        fix = "install or repair the NVIDIA driver (R580 or newer)"
-        return [Finding("gpus", f"nvidia-smi: {one_line(out)}", expected, fix)]
+        fix = "install or repair the NVIDIA driver (R580 or newer); after a lost GPU (Xid in the kernel log) reboot"
+        return [Finding("gpus", f"no GPU can be used: nvidia-smi: {one_line(out) or status}", expected, fix)]
     rows = [[cell.strip() for cell in line.split(",")] for line in out.splitlines() if line.strip()]
     wrong = [row for row in rows if not gpu_matches(row, want)]
     if len(rows) == want["count"] and not wrong:
         return []
     others = one_line("; ".join(", ".join(row) for row in wrong[:8]))
-    found = f"{len(rows)} GPUs" + (f", of which differ: {others}" if wrong else "")
-    fix = "choose the hardware profile that fits this host (ddtree_hardware), or look for a lost GPU in the kernel log"
+    found = f"{len(rows)} GPUs" + (f", of which differ: {others}" if wrong else f": {one_line(indexes(rows))}")
+    fix = "choose the hardware profile that fits this host (ddtree_hardware), or look for a lost GPU in the kernel log (Xid)"
     return [Finding("gpus", found, expected, fix)]
 
 
 def gpu_matches(row: list[str], want: dict[str, Any]) -> bool:
-    if len(row) != 3 or row[0] != want["name"] or row[2] != str(want["compute_cap"]) or not row[1].isdigit():
+    if len(row) != 4 or row[1] not in want["names"] or row[3] != str(want["compute_cap"]) or not row[2].isdigit():
         return False
     memory = int(want["memory_mib"])
-    return abs(int(row[1]) - memory) <= memory * MEMORY_TOLERANCE
+    return abs(int(row[2]) - memory) <= memory * MEMORY_TOLERANCE
+
+
+def indexes(rows: list[list[str]]) -> str:
+    return "index " + ", ".join(row[0] for row in rows) if rows else "none"
 
 
 def check_python(python: str) -> list[Finding]:
     """The release's interpreter exists, is new enough, and can make virtual environments."""
     wanted = ".".join(map(str, PYTHON_MINIMUM))
     fix = f"install Python {wanted} or newer with its venv module (Debian: python3-venv), or set runtime.python"
-    code = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
+    # Finding the modules is enough: importing them takes longer than all the rest.
+    code = (
+        "import sys; from importlib.util import find_spec; print(*sys.version_info[:2]); "
+        "sys.exit(' '.join(['it lacks', *missing]) if (missing := [n for n in ('venv', 'ensurepip') if not find_spec(n)]) else 0)"
+    )
     status, out = run(python, "-c", code)
     if status != 0:
         expected = f"Python {wanted} or newer with venv and ensurepip"
@@ -104,35 +122,36 @@ def check_disk(root: str, release: str, free_mib: int) -> list[Finding]:
     return [Finding("disk", f"{free} MiB free at {place}", f"{free_mib} MiB", fix)]
 
 
-def check_paths(paths: list[str]) -> list[Finding]:
-    """The model directories are there at all; role `model` looks inside."""
-    missing = [path for path in paths if not Path(path).is_dir()]
-    fix = "put the model there (nothing is downloaded), or mount its file system"
-    return [Finding("model", f"{path} is no directory", "a model directory", fix) for path in missing]
-
-
-def check_systemd(minimum: int) -> list[Finding]:
-    """systemd runs and is new enough for LoadCredential= and EXTEND_TIMEOUT_USEC."""
+def check_systemd() -> list[Finding]:
+    """systemd runs and is new enough for the unit and for our way of asking it."""
     status, out = run("systemctl", "--version")
     match = re.match(r"systemd (\d+)", out)
-    if status == 0 and match and int(match[1]) >= minimum:
+    if status == 0 and match and int(match[1]) >= SYSTEMD_MINIMUM:
         return []
-    expected = f"systemd {minimum} or newer"
-    return [Finding("systemd", one_line(out, 80), expected, "use a host with a newer distribution")]
+    found = one_line(out, 80) or "no systemd"
+    return [Finding("systemd", found, f"systemd {SYSTEMD_MINIMUM} or newer", "use a host with a newer distribution")]
 
 
 def check_port(port: int) -> list[Finding]:
     """Nobody but our own unit listens on the port."""
-    unit = f"ddtree-server@{port}.service"
     sockets = listening_inodes(port)
-    for pid in processes_with(sockets) if sockets else []:
+    holders = processes_with(sockets) if sockets else []
+    fix = "stop what listens there, or give this server another port (ddtree_serving.port)"
+    if sockets and not holders:
+        return [Finding("port", f"port {port} is taken by a process out of sight", "a free port", fix)]
+    for pid in holders:
         cgroup = read(f"/proc/{pid}/cgroup")
-        if unit not in cgroup:
+        if not is_of_unit(cgroup, f"ddtree-server@{port}.service"):
             command = one_line(read(f"/proc/{pid}/cmdline").replace("\0", " "), 120)
-            place = one_line(cgroup.rsplit("/", 1)[-1], 80)
-            fix = f"stop it (systemctl status {pid}), or give this server another port"
+            place = one_line(cgroup.rsplit("/", 1)[-1], 80) or "no unit"
+            fix = f"stop it (systemctl status {pid}), or give this server another port (ddtree_serving.port)"
             return [Finding("port", f"port {port} is taken by pid {pid} ({command}) of {place}", "a free port", fix)]
     return []
+
+
+def is_of_unit(cgroup: str, unit: str) -> bool:
+    """Whether /proc/PID/cgroup names the unit as a control group: its main process and all that it started."""
+    return any(unit in line.split(":", 2)[-1].split("/") for line in cgroup.splitlines())
 
 
 def listening_inodes(port: int) -> set[str]:
@@ -163,14 +182,14 @@ def read(path: str) -> str:
         return ""
 
 
-def check_clock(controller: float, skew_s: float) -> list[Finding]:
-    """Both clocks agree: else logs can't be compared, and TLS and tokens fail in odd ways."""
+def check_clock(controller: float) -> list[Finding]:
+    """Both clocks agree."""
     ahead = time.time() - controller
-    if abs(ahead) <= skew_s:
+    if abs(ahead) <= CLOCK_SKEW_S:
         return []
     found = f"the host's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the controller's"
     fix = "start a time service (chrony or systemd-timesyncd)"
-    return [Finding("clock", found, f"at most {skew_s:.0f} s apart", fix)]
+    return [Finding("clock", found, f"at most {CLOCK_SKEW_S:.0f} s apart", fix)]
 
 
 def findings(want: dict[str, Any]) -> list[Finding]:
@@ -178,10 +197,9 @@ def findings(want: dict[str, Any]) -> list[Finding]:
         *check_gpus(want["gpus"]),
         *check_python(want["python"]),
         *check_disk(want["root"], want["release"], want["free_mib"]),
-        *check_paths(want["paths"]),
-        *check_systemd(want["systemd"]),
+        *check_systemd(),
         *check_port(want["port"]),
-        *check_clock(want["now"], want["skew_s"]),
+        *check_clock(want["now"]),
     ]
 
 

@@ -83,7 +83,7 @@ def main() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     signal.signal(signal.SIGTERM, signal.SIG_IGN if STORY == "stubborn" else leave)
     say("The server is fired up and ready to roll!")
-    serve(args.port, args.api_key, aborts=2 if STORY == "abort" else 0)
+    serve(args.port, args.api_key, aborts=2 if STORY == "abort" else 0, text="!" * 8 if STORY == "garbage" else " Paris.")
 
 
 def leave(*_: object) -> None:

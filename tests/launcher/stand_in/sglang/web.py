@@ -5,8 +5,8 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-def serve(port: int, api_key: str | None, aborts: int) -> None:
-    """Answer for ever; the first `aborts` generations are aborted."""
+def serve(port: int, api_key: str | None, aborts: int, text: str) -> None:
+    """Answer with `text` for ever; the first `aborts` generations are aborted."""
     left = [aborts]
 
     class Handler(BaseHTTPRequestHandler):
@@ -19,7 +19,7 @@ def serve(port: int, api_key: str | None, aborts: int) -> None:
                 return
             left[0] -= 1
             reason = {"type": "abort", "message": "out of memory"} if left[0] >= 0 else {"type": "length"}
-            self.answer(200, {"text": " Paris.", "meta_info": {"finish_reason": reason}})
+            self.answer(200, {"text": text, "meta_info": {"finish_reason": reason}})
 
         def answer(self, status: int, body: dict[str, object]) -> None:
             data = json.dumps(body).encode()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .phases import Boot, read_history
+from .eta import Boot, read_history
 
 _KEPT = 50
 
@@ -34,10 +34,10 @@ def append(path: Path, boot: Boot) -> None:
     write_durably(path, text)
 
 
-def write_durably(path: Path, text: str, mode: int = 0o644) -> None:
+def write_durably(path: Path, text: str) -> None:
     """Replace a file atomically, with its content and its name on disk before this returns. Raises OSError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

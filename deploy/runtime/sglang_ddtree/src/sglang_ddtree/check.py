@@ -14,26 +14,20 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from .environment import server_environment
 from .exit_codes import ExitCode
 from .notify import one_line
 from .server_config import ConfigError, ServerConfig, load
 
-_SELECTED = ("model_path", "tp_size", "page_size", "attention_backend", "host", "port", "mem_fraction_static")
-_SELECTED_PREFIX = "speculative_"
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What SGLang said of the arguments; `server_args` are its own resolved values, `message` is one line."""
+    """What SGLang said of the arguments; `message` is one line."""
 
     ok: bool
     sglang_version: str | None
-    server_args: dict[str, Any]
     message: str
 
 
@@ -55,12 +49,12 @@ def check(args_file: Path) -> Verdict:
     try:
         config = load(args_file)
     except ConfigError as error:
-        return Verdict(False, _sglang_version(), {}, str(error))
+        return Verdict(False, None, str(error))
     os.environ.update(server_environment(config, args_file.resolve().parent))
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            resolved = _prepare(config)
+            _prepare(config)
     except SystemExit as end:
         words = [line for line in said.getvalue().splitlines() if line.strip()]
         return _refusal(words[-1] if words else f"SGLang ended with status {end.code}")
@@ -68,41 +62,38 @@ def check(args_file: Path) -> Verdict:
         return _refusal(f"{type(error).__name__}: {error}")
     finally:
         sys.stderr.write(said.getvalue())
-    return Verdict(True, _sglang_version(), selected(resolved), "SGLang accepts these arguments")
+    return Verdict(True, _sglang_version(), "SGLang accepts these arguments")
 
 
-def _prepare(config: ServerConfig) -> object:
+def _prepare(config: ServerConfig) -> None:
     """Run SGLang's own parser and validation. The placeholder stands for secrets: their flags are validated too."""
-    with contextlib.suppress(ModuleNotFoundError):  # releases before 0.5.12 have no plugins
-        from sglang.srt.plugins import load_plugins
-
-        load_plugins()
+    _load_plugins()
     from sglang.srt.server_args import prepare_server_args
 
     secrets = [f"{entry.argument}=placeholder" for entry in config.credentials if entry.argument]
     sys.argv = ["sglang.launch_server", *config.argv, *secrets]
-    resolved: object = prepare_server_args(sys.argv[1:])
-    return resolved
+    prepare_server_args(sys.argv[1:])
 
 
-def selected(server_args: object) -> dict[str, Any]:
-    """The resolved values that a manifest keeps: those that decide which graphs and kernels are used."""
-    values = {name: value for name, value in vars(server_args).items() if not name.startswith("_")}
-    wanted = {name: value for name, value in values.items() if name in _SELECTED or name.startswith(_SELECTED_PREFIX)}
-    plain = (str, int, float, bool, list, dict, type(None))
-    return {name: value if isinstance(value, plain) else str(value) for name, value in sorted(wanted.items())}
+def _load_plugins() -> None:
+    try:
+        from sglang.srt.plugins import load_plugins
+    except ModuleNotFoundError as error:
+        if error.name != "sglang.srt.plugins":  # releases before 0.5.12 have none; anything else is missing by mistake
+            raise
+        return
+    load_plugins()
 
 
 def _refusal(message: str) -> Verdict:
     lines = [line for line in message.splitlines() if line.strip()]
-    return Verdict(False, _sglang_version(), {}, one_line(lines[-1] if lines else message))
+    return Verdict(False, _sglang_version(), one_line(lines[-1] if lines else message))
 
 
 def _sglang_version() -> str | None:
-    for name in ("sglang", "sglang-simulator"):
-        with contextlib.suppress(PackageNotFoundError):
-            return version(name)
-    return None
+    """SGLang's own word; None if it couldn't be imported."""
+    version = getattr(sys.modules.get("sglang"), "__version__", None)
+    return None if version is None else str(version)
 
 
 def _take_stdout() -> io.TextIOWrapper:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
+from .eta import Outcome
 from .exit_codes import ExitCode
-from .phases import Outcome
 
 
 @dataclass(frozen=True, slots=True)

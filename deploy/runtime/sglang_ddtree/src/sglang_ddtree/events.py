@@ -23,6 +23,13 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
+class Garbled:
+    """The probe's requests come back with nothing but garbage; `reason` is one line."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServerExited:
     """The server's main process ended; `returncode` as in subprocess (a negative number is a signal)."""
 
@@ -36,5 +43,5 @@ class StopRequested:
     signal: int
 
 
-Event = JournalLine | Generated | ServerExited | StopRequested
+Event = JournalLine | Generated | Garbled | ServerExited | StopRequested
 Events = SimpleQueue[Event]

@@ -19,6 +19,7 @@ from . import boots
 from .credentials import read_credential
 from .ending import Ending
 from .environment import server_environment
+from .eta import Boot, Outcome
 from .events import Events, StopRequested
 from .exit_codes import ExitCode
 from .gpu_memory import GpuMemory
@@ -26,7 +27,6 @@ from .journal_follow import JournalFollower
 from .loading import LoadWatch
 from .notify import Notifier, one_line
 from .pace import Pace
-from .phases import Boot, Outcome
 from .probe import Endpoint, Prober
 from .server_config import FILE_NAME, ConfigError, ServerConfig, load
 from .server_process import ServerProcess, serve_command
@@ -110,7 +110,6 @@ class Launch:
 
     def _ready(self, now: float) -> None:
         self._record(Outcome.READY, now)
-        self._notifier.ready("ready")
         _say(f"ready after {now - self._watch.started:.0f} s")
 
     def _end(self, ending: Ending) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .ending import Ending
+from .eta import Boot, Outcome, remaining
 from .events import JournalLine
 from .exit_codes import ExitCode
-from .phases import Boot, Outcome, Phase, PhaseTracker, remaining
+from .phases import Phase, PhaseTracker
 from .progress import Movement, Sample, WeightMeter
 from .server_config import ServerConfig
 

@@ -26,10 +26,13 @@ class Notifier:
         if line != self._status and self._send(f"STATUS={line}", wait_s=0.1):
             self._status = line
 
-    def ready(self, status: str) -> None:
-        """READY=1, with the status in the same datagram."""
-        self._status = one_line(status)
-        self._send(f"READY=1\nSTATUS={self._status}")
+    def ready(self, status: str) -> bool:
+        """READY=1, with the status in the same datagram. False if systemd didn't take it: then it must be said again."""
+        line = one_line(status)
+        sent = self._send(f"READY=1\nSTATUS={line}", wait_s=1.0)
+        if sent:
+            self._status = line
+        return sent
 
     def stopping(self, status: str) -> None:
         """STOPPING=1, with the status in the same datagram."""

@@ -1,7 +1,8 @@
 """Asking the server, in a thread, until a real generation has come back.
 
 /health is 503 until SGLang's own warm-up is done, and 200 after; /v1/models and /model_info answer 200 much earlier and
-prove nothing. A failed answer is never a reason to end the server: the probe just asks again.
+prove nothing. After a failed answer the probe just asks again; only garbage, again and again, ends the server: it computes
+nonsense and would go on.
 """
 
 from __future__ import annotations
@@ -14,16 +15,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Events, Generated
+from .answers import read_answer
+from .events import Events, Garbled, Generated
+from .notify import one_line
 from .server_config import ProbeRequest
 
 _HEALTH_TIMEOUT_S = 25.0  # SGLang's own health generation gives up after 20 s
 _LARGEST_ANSWER = 4 * 1024 * 1024
+_GARBAGE_IN_A_ROW = 3
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 class NotReady(Exception):
     """The server didn't answer as a ready one does; the text says how."""
+
+
+class Garbage(NotReady):
+    """The server answered with nonsense."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,18 +58,11 @@ def generate_once(endpoint: Endpoint, request: ProbeRequest) -> str:
 
 
 def generated_text(answer: bytes) -> str:
-    """The text of an answer of /generate. Raises NotReady if it is empty, was aborted, or isn't such an answer."""
-    try:
-        data = json.loads(answer)
-        text, reason = data["text"], data["meta_info"]["finish_reason"]
-    except (ValueError, KeyError, TypeError):
-        raise NotReady("/generate answered something else than a generation") from None
-    kind = reason.get("type") if isinstance(reason, dict) else reason
-    if kind == "abort":
-        raise NotReady(f"/generate was aborted: {reason.get('message') if isinstance(reason, dict) else ''}")
-    if not isinstance(text, str) or not text:
-        raise NotReady("/generate answered an empty text")
-    return text
+    """The text of an answer of /generate. Raises NotReady if it isn't sound (answers.py)."""
+    read = read_answer(answer)
+    if read.problem:
+        raise (Garbage if read.garbage else NotReady)(f"/generate: {one_line(read.problem)}")
+    return read.text
 
 
 def _ask(endpoint: Endpoint, method: str, path: str, body: Mapping[str, Any] | None, timeout_s: float) -> bytes:
@@ -82,7 +83,7 @@ def _ask(endpoint: Endpoint, method: str, path: str, body: Mapping[str, Any] | N
 
 
 class Prober:
-    """Repeats `generate_once` until it succeeds, then reports Generated once and ends."""
+    """Repeats `generate_once` until it succeeds, then reports Generated once and ends; or Garbled, if that is all that comes."""
 
     def __init__(self, endpoint: Endpoint, request: ProbeRequest, events: Events, pause_s: float) -> None:
         self._endpoint = endpoint
@@ -102,11 +103,16 @@ class Prober:
         self._closing.set()
 
     def _run(self) -> None:
+        garbage = 0
         while not self._closing.is_set():
             try:
                 text = generate_once(self._endpoint, self._request)
             except NotReady as reason:
                 self._say(str(reason))
+                garbage = garbage + 1 if isinstance(reason, Garbage) else 0
+                if garbage == _GARBAGE_IN_A_ROW:
+                    self._events.put(Garbled(str(reason)))
+                    return
                 self._closing.wait(self._pause_s)
                 continue
             self._events.put(Generated(text))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from queue import Empty
 
 from .crash_signs import CrashWatch
 from .ending import Ending, after_exit
-from .events import Event, Events, Generated, JournalLine, ServerExited, StopRequested
+from .eta import Outcome
+from .events import Event, Events, Garbled, Generated, JournalLine, ServerExited, StopRequested
 from .exit_codes import ExitCode
 from .gpu_memory import GpuMemory
 from .loading import LoadWatch
 from .notify import Notifier
 from .pace import Pace
-from .phases import Outcome
 from .progress import Sample
 from .server_process import ServerProcess
 
@@ -46,6 +47,7 @@ class Supervisor:
         self._crash = CrashWatch()
         self._crash_seen: float | None = None
         self._ready = False
+        self._told_ready = False
         self._stop_by: float | None = None
         self._next_look = 0.0
         self._last_line = ""
@@ -72,6 +74,9 @@ class Supervisor:
             case Generated() if self._stop_by is None and self._crash_seen is None:
                 self._ready = True
                 self._on_ready(time.monotonic())
+                self._next_look = 0.0  # READY=1 at once
+            case Garbled(reason) if self._stop_by is None and self._crash_seen is None:
+                return Ending(ExitCode.CRASHED, Outcome.CRASHED, f"crashed: {reason}")
             case StopRequested() if self._stop_by is None:
                 self._stop_by = time.monotonic() + self._drain_s + self._pace.drain_margin_s
                 self._notifier.stopping("draining")
@@ -97,10 +102,19 @@ class Supervisor:
             return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped: drain time is over") if late else None
         if self._crash_seen is not None:
             return self._crashed() if now >= self._crash_seen + self._pace.crash_grace_s else None
-        if self._ready or now < self._next_look:
+        if self._told_ready or now < self._next_look:
             return None
         self._next_look = now + self._pace.look_every_s
+        if self._ready:
+            self._tell_ready()
+            return None
         return self._look(now)
+
+    def _tell_ready(self) -> None:
+        """Until systemd has taken it, each look says it again: a lost READY=1 would let the start time out."""
+        self._told_ready = self._notifier.ready("ready")
+        if not self._told_ready:
+            print("ddtree launcher: systemd is busy; READY=1 will be sent again", file=sys.stderr, flush=True)
 
     def _look(self, now: float) -> Ending | None:
         self._watch.look(Sample(now, self._server.processes(), self._gpu.sample()))

@@ -1,0 +1,13 @@
+"""Where things are on a host, and whose. The roles say the same in their vars/; a test holds the two together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ROOT: Final = "/opt/ddtree"
+RELEASES: Final = f"{ROOT}/releases"
+CREDENTIALS: Final = "/etc/ddtree/credentials"
+STATE: Final = "/var/lib/ddtree"
+BOOTS: Final = f"{STATE}/boots"
+# The user that runs the server.
+SERVICE_USER: Final = "ddtree"
