@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,46 @@ class Ran:
 
 
 @dataclass(frozen=True)
+class Running:
+    """A ddtree-ops command that runs beside the test."""
+
+    process: subprocess.Popen[str]
+    said: list[str]
+
+    def until(self, words: str) -> None:
+        """Read its progress until a line holds these words."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.said.append(line)
+            if words in line:
+                return
+        raise AssertionError(f"never said {words!r}: {self.said}")
+
+    def end(self) -> Ran:
+        stdout, stderr = self.process.communicate(timeout=COMMAND_TIMEOUT)
+        return Ran(self.process.returncode, stdout, "".join(self.said) + stderr)
+
+
+@dataclass(frozen=True)
 class Tool:
     """The real `ddtree-ops` command with an inventory."""
 
     inventory: Path
+
+    @contextmanager
+    def start(self, *args: str) -> Iterator[Running]:
+        """Run it beside the test; killed at the end if it still runs."""
+        with subprocess.Popen(
+            [str(Path(sys.executable).parent / "ddtree-ops"), *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "DDTREE_OPS_INVENTORY": str(self.inventory)},
+        ) as process:
+            try:
+                yield Running(process, [])
+            finally:
+                process.kill()
 
     def __call__(self, *args: str, env: Mapping[str, str] | None = None, timeout: float = COMMAND_TIMEOUT) -> Ran:
         done = subprocess.run(
