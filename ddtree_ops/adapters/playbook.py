@@ -37,11 +37,23 @@ class AnsiblePlaybooks:
     def run(
         self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
     ) -> PlaybookResult:
-        import ansible_runner
-
-        path = assets.playbook(playbook)
         events = TaskEvents(on_task)
         start = time.monotonic()
+        try:
+            status, code, output = self._play(assets.playbook(playbook), host, variables, events)
+        except OSError as error:  # a full or cleaned temporary directory, no process to be had
+            raise PlaybookFailed(f"{host}: playbook {playbook} can't be run here: {error}", hint="look at TMPDIR") from error
+        result = PlaybookResult(playbook, events.finished, time.monotonic() - start)
+        if status == "timeout":
+            raise PlaybookFailed(f"{host}: {events.running or playbook}: no end after {TIMEOUT_SECONDS} s", evidence=output)
+        if code != 0:
+            raise _failure(playbook, host, result, output)
+        return result
+
+    def _play(self, path: Path, host: str, variables: Mapping[str, Any], events: TaskEvents) -> tuple[str, int, tuple[str, ...]]:
+        """ansible-runner's status, Ansible's exit code, the end of its output."""
+        import ansible_runner
+
         with tempfile.TemporaryDirectory(prefix="ddtree-ops-") as private, _interruptible() as interrupted:
             runner = ansible_runner.run(
                 private_data_dir=private,
@@ -58,13 +70,7 @@ class AnsiblePlaybooks:
             )
             if interrupted.is_set():
                 raise KeyboardInterrupt
-            output = _tail(runner)
-        result = PlaybookResult(playbook, events.finished, time.monotonic() - start)
-        if runner.status == "timeout":
-            raise PlaybookFailed(f"{host}: {events.running or playbook}: no end after {TIMEOUT_SECONDS} s", evidence=output)
-        if runner.rc != 0:
-            raise _failure(playbook, host, result, output)
-        return result
+            return str(runner.status), int(runner.rc), _tail(runner)
 
 
 def _environment() -> dict[str, str]:
