@@ -4,6 +4,7 @@
     +-- UsageError            2    the command line asks for something that can't be
     |   +-- InvalidInventory  2    inventory or serving spec: file, line, key, what was expected
     +-- Unreachable           3    no SSH connection to the host
+    |   +-- HostTimedOut      3    a command on the host did not end in time: frozen, overloaded, or one program hangs
     |   +-- HostKeyRejected   3    the host's key is unknown or has changed
     |   +-- AuthRejected      3    the host refused our login
     +-- HostCommandFailed     1    a command on a host ended with an exit code that it should not have
@@ -58,6 +59,10 @@ class Unreachable(DdtreeOpsError):
     """No SSH connection to the host."""
 
     exit_code = 3
+
+
+class HostTimedOut(Unreachable):
+    """A command on the host did not end in time."""
 
 
 class HostKeyRejected(Unreachable):

@@ -7,6 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# inventories/lab names the lab `demo`: another lab would be booted here and left alone below.
+[ "${DDTREE_LAB:-demo}" = demo ] || { echo "the demo uses the lab 'demo'; unset DDTREE_LAB" >&2; exit 2; }
 LAB_DIR=$(lab/hosts.sh dir)
 STORY=$LAB_DIR/story-inventory
 export PATH=$PWD/.venv/bin:$PATH DDTREE_OPS_INVENTORY=inventories/lab

@@ -1,7 +1,8 @@
 """Ansible through ansible-runner: one playbook, one host, live task results.
 
 Traps (ansible-runner 2.4.3): an event handler that returns None loses the events; `extravars` are written in clear into
-the private directory (so ours is private, temporary, and never gets a secret); the status is a bare string.
+the private directory (so ours is temporary and gets no secret); so is the whole environment, which may hold secrets, in a
+file `command` (removed as soon as the playbook runs); the status is a bare string.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class AnsiblePlaybooks:
                 extravars=dict(variables),
                 envvars=_environment(),
                 event_handler=events.handle,
+                status_handler=lambda status, runner_config: _forget_environment(status, runner_config.artifact_dir),
                 cancel_callback=interrupted.is_set,
                 timeout=TIMEOUT_SECONDS,
                 settings={"pexpect_timeout": CANCEL_POLL},
@@ -73,6 +75,11 @@ class AnsiblePlaybooks:
             return str(runner.status), int(runner.rc), _tail(runner)
 
 
+def _forget_environment(status: Mapping[str, Any], artifacts: str) -> None:
+    if status.get("status") == "running":
+        Path(artifacts, "command").unlink(missing_ok=True)
+
+
 def _environment() -> dict[str, str]:
     scripts = str(Path(sys.executable).parent)
     return {
@@ -80,22 +87,25 @@ def _environment() -> dict[str, str]:
         # The environment would win over our ansible.cfg; host keys are checked whatever it says.
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_SSH_HOST_KEY_CHECKING": "True",
+        "LC_ALL": "C.UTF-8",  # Ansible refuses to run in another encoding
         "PATH": os.pathsep.join((scripts, os.environ.get("PATH", os.defpath))),
     }
 
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """Ctrl-C must end the playbook first: an exception in the middle would leave ansible-playbook running alone."""
+    """Ctrl-C and SIGTERM must end the playbook first: an exception in the middle would leave it running alone."""
     interrupted = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield interrupted
         return
-    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: interrupted.set()) for number in numbers]
     try:
         yield interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _tail(runner: Any) -> tuple[str, ...]:

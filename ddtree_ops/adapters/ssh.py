@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ddtree_ops.adapters.ssh_connect import connect
-from ddtree_ops.errors import HostCommandFailed, Unreachable
+from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed, Stream
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class SshShell:
             stderr = _drain(channel, channel.recv_stderr, deadline)
             status = _exit_status(channel, deadline)
         except TimeoutError as error:
-            raise Unreachable(
+            raise HostTimedOut(
                 f"{self.host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}",
                 hint="the host may be overloaded or frozen",
             ) from error

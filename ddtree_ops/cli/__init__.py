@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 
 import click
@@ -78,23 +79,32 @@ def root() -> None:
 
 def main() -> None:
     """Entry point of the `ddtree-ops` command."""
+    # SIGTERM as Ctrl-C: what is open is closed, temporary files are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(_run())
+
+
+def _run() -> int:
+    from ddtree_ops.cli import errors
     from ddtree_ops.errors import DdtreeOpsError
 
     try:
         # click knows nothing of NO_COLOR (https://no-color.org); None lets it look whether the output is a terminal.
         code = root.main(standalone_mode=False, color=False if os.environ.get("NO_COLOR") else None)
+        return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()
-        code = error.exit_code
+        errors.show_document(type(error).__name__, error.format_message(), error.exit_code)
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
-        code = 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
+        errors.show_document("Interrupted", "interrupted", errors.INTERRUPTED)
+        return errors.INTERRUPTED
     except DdtreeOpsError as error:
-        from ddtree_ops.cli.errors import show
-
-        show(error)
-        code = error.exit_code
-    sys.exit(code if isinstance(code, int) else 0)
+        errors.show(error)
+        return error.exit_code
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        click.echo(f"error: can't write the output: {error.strerror or error}", err=True)
+        return 1

@@ -13,6 +13,7 @@ from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.report.safe_text import block, one_line
 
 SCHEMA = "ddtree-ops/error/v1"
+INTERRUPTED = 130
 
 
 def show(error: DdtreeOpsError) -> None:
@@ -22,19 +23,21 @@ def show(error: DdtreeOpsError) -> None:
         click.echo(indent(block(line), "  "), err=True)
     if error.hint:
         click.echo(f"{click.style('fix:', fg='green')} {one_line(error.hint)}", err=True)
+    show_document(type(error).__name__, error.message, error.exit_code, error.hint, error.evidence)
+
+
+def show_document(kind: str, message: str, exit_code: int, hint: str | None = None, evidence: tuple[str, ...] = ()) -> None:
+    """The error as the one document on stdout, where JSON was asked for."""
     if wants_json():
-        click.echo(json.dumps(document(error), indent=2))
-
-
-def document(error: DdtreeOpsError) -> dict[str, object]:
-    return {
-        "schema": SCHEMA,
-        "error": type(error).__name__,
-        "message": error.message,
-        "hint": error.hint,
-        "evidence": list(error.evidence),
-        "exit_code": error.exit_code,
-    }
+        document = {
+            "schema": SCHEMA,
+            "error": kind,
+            "message": message,
+            "hint": hint,
+            "evidence": list(evidence),
+            "exit_code": exit_code,
+        }
+        click.echo(json.dumps(document, indent=2))
 
 
 def wants_json() -> bool:

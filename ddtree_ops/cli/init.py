@@ -36,14 +36,20 @@ def command(host: str, address: str | None, hardware: str, model: str, draft_mod
     """
     from ddtree_ops.fleet.starter import starter_inventory
 
+    for word in (host, address or ""):
+        if any(character.isspace() or not character.isprintable() for character in word):
+            raise UsageError(f"{word!r} is no host name or address")
     files = starter_inventory(host, address, hardware, model, draft_model)
     taken = [str(output / name) for name in files if (output / name).exists()]
     if taken:
         raise UsageError(f"{', '.join(taken)} exists already", hint="choose another --output, or edit what is there")
     for name, text in files.items():
         path = output / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        except OSError as error:
+            raise UsageError(f"can't write {path}: {error.strerror}", hint="choose another --output") from error
         click.echo(f"wrote {path}")
     click.echo(f"next: read them, then  ddtree-ops doctor -i {output} --host {host}")
     return 0

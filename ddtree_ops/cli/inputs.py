@@ -26,9 +26,13 @@ def release_of(host: Host) -> Release:
     if not lock.is_file():
         known = sorted(path.stem for path in (assets.root() / "deploy" / "locks").glob("*.txt") if path.stem != "uv")
         raise InvalidInventory(f"{host.name}: runtime.lock: no lock at {lock}", hint=f"known: {', '.join(known)}")
+    try:
+        lock_text = lock.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInventory(f"{host.name}: runtime.lock: {lock} can't be read as text: {error}") from error
     inputs = ReleaseInputs(
         lock_name=lock.stem,
-        lock_text=lock.read_text(),
+        lock_text=lock_text,
         unit_template=(assets.root() / UNIT_TEMPLATE).read_text(),
         wheels=_wheels(spec),
     )

@@ -20,7 +20,7 @@ def fleet(inventory: Path) -> Fleet:
     """The inventory's hosts. Raises InvalidInventory."""
     from ddtree_ops.fleet.inventory import load_fleet
 
-    if not inventory.exists():
+    if not (inventory.is_dir() or inventory.is_file()):
         raise InvalidInventory(
             f"no inventory at {inventory}",
             hint="give --inventory DIR, set DDTREE_OPS_INVENTORY, or write one with `ddtree-ops init`",

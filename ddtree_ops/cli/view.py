@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 from ddtree_ops.flows.progress import LoadNews, News, StepEnded, StepStarted, TaskNews
@@ -21,7 +21,8 @@ _MARKS = {StepState.OK: ("✓", "green"), StepState.SKIPPED: ("-", "dim"), StepS
 
 def make_view() -> PlainView | LiveView:
     """The view that fits stderr."""
-    return LiveView() if sys.stderr.isatty() else PlainView()
+    drawable = sys.stderr.isatty() and (sys.stderr.encoding or "").lower().replace("-", "") == "utf8"
+    return LiveView() if drawable else PlainView()
 
 
 class PlainView(AbstractContextManager["PlainView"]):
@@ -36,7 +37,10 @@ class PlainView(AbstractContextManager["PlainView"]):
 
     def __call__(self, news: News) -> None:
         text = self._text(news)
-        if text is not None:
+        if text is None:
+            return
+        # Nobody may read any more (`deploy | head`); that must not end a deploy in the middle.
+        with suppress(OSError):
             print(f"{one_line(news.host)}  {text}", file=sys.stderr, flush=True)  # noqa: T201
 
     def _text(self, news: News) -> str | None:

@@ -9,5 +9,7 @@ RELEASES: Final = f"{ROOT}/releases"
 CREDENTIALS: Final = "/etc/ddtree/credentials"
 STATE: Final = "/var/lib/ddtree"
 BOOTS: Final = f"{STATE}/boots"
+AUDIT: Final = f"{STATE}/audit.jsonl"
+UNITS: Final = "/etc/systemd/system"
 # The user that runs the server.
 SERVICE_USER: Final = "ddtree"

@@ -11,6 +11,8 @@ from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import HostState
 from ddtree_ops.units.systemctl import Active
 
+ENABLED = "enabled"
+
 
 @dataclass(frozen=True)
 class Change:
@@ -33,18 +35,16 @@ class Plan:
 
     @property
     def nothing_to_do(self) -> bool:
-        """The wanted release serves and was committed: it has answered rightly."""
-        return self.is_current and self.state.unit.serving and self.state.last_good == self.release.id
-
-    @property
-    def is_current(self) -> bool:
-        return self.state.current == self.release.id
+        """The wanted release serves, as its own unit says, and was committed: it has answered rightly."""
+        return not self.changes
 
     @property
     def is_under_way(self) -> bool:
         """The wanted release loads, or serves without being committed: an earlier run was interrupted. Take it up."""
-        up = self.state.unit.active in (Active.ACTIVATING, Active.ACTIVE)
-        return self.is_current and up and not self.state.unit.failed
+        unit = self.state.unit
+        up = unit.active in (Active.ACTIVATING, Active.ACTIVE) and not unit.failed
+        ours = self.state.current == self.state.running == self.release.id
+        return ours and up and not self.state.unit_is_edited and unit.enabled == ENABLED
 
     @property
     def is_staged(self) -> bool:
@@ -61,15 +61,23 @@ def make_plan(host: str, release: Release, state: HostState, findings: tuple[Fin
 
 
 def _changes(release: Release, state: HostState) -> Iterator[Change]:
+    unit = state.unit
     if state.current != release.id:
         yield Change("release", state.current, release.id)
         current = state.manifest(state.current)
         if current is not None:
             yield from _content_changes(dict(current.content), release.manifest_seed())
-    elif state.last_good != release.id:
-        yield Change("last good", state.last_good, release.id)
-    if not state.unit.serving:
-        yield Change("server", f"{state.unit.active.value} ({state.unit.sub})", "active (running)")
+    else:
+        if state.last_good != release.id:
+            yield Change("last good", state.last_good, release.id)
+        if state.unit_is_edited:
+            yield Change("unit file", "changed on the host", "as the release has it")
+        if unit.exists and unit.enabled != ENABLED:
+            yield Change("start at boot", unit.enabled or "unknown", ENABLED)
+    if not unit.serving:
+        yield Change("server", f"{unit.active.value} ({unit.sub})", "active (running)")
+    elif state.current == release.id != state.running:
+        yield Change("running release", state.running, release.id)
 
 
 def _content_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:

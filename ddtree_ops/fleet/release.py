@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,9 +158,14 @@ def sha256(text: str) -> str:
 
 
 def read_wheel(path: Path) -> LocalWheel:
-    """A wheel file with its digest."""
-    with path.open("rb") as stream:
-        return LocalWheel(str(path), hashlib.file_digest(stream, "sha256").hexdigest())
+    """A wheel file with its digest. Raises InvalidInventory for what is no wheel."""
+    try:
+        if not zipfile.is_zipfile(path):
+            raise InvalidInventory(f"runtime.wheels: {path} is no wheel", hint="build it again: make wheels")
+        with path.open("rb") as stream:
+            return LocalWheel(str(path), hashlib.file_digest(stream, "sha256").hexdigest())
+    except OSError as error:
+        raise InvalidInventory(f"runtime.wheels: {path}: {error.strerror}") from error
 
 
 def one_wheel(pattern: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,14 +60,26 @@ class Releases:
 
 @dataclass(frozen=True)
 class HostState(Releases):
-    """One look at a host: its releases and the unit of the current one."""
+    """One look at a host: its releases, the unit of the current one, and what really runs.
+
+    `running` is the release of the unit's process: another one than `current` after a switch without a restart.
+    `unit_digest` is the sha256 of the unit file that is installed.
+    """
 
     unit: UnitState
+    running: str | None
+    unit_digest: str | None
 
     @property
     def serving(self) -> str | None:
         """The release that serves."""
-        return self.current if self.unit.serving else None
+        return self.running if self.unit.serving else None
+
+    @property
+    def unit_is_edited(self) -> bool:
+        """The installed unit file isn't the current release's."""
+        manifest = self.manifest(self.current)
+        return manifest is not None and self.unit_digest != manifest.content.get("unit_sha256")
 
 
 @dataclass(frozen=True)
@@ -91,21 +102,64 @@ def parse_links(text: str) -> dict[str, str]:
 
 
 def manifests() -> Command:
-    """Every staged release's manifest, one JSON document after the other."""
-    argv = ("find", places.RELEASES, "-mindepth", "2", "-maxdepth", "2", "-name", "manifest.json")
-    return Command((*argv, "-not", "-path", "*/.staging-*", "-exec", "cat", "{}", "+"), ok=frozenset({0, 1}))
+    """Every staged release's manifest: NUL, the release's id, NUL, the document."""
+    argv = ("find", places.RELEASES, "-mindepth", "1", "-maxdepth", "1", "-type", "d", "-not", "-name", ".*")
+    wanted = ("-printf", r"\0%f\0", "-execdir", "cat", "{}/manifest.json", ";")
+    return Command((*argv, *wanted), ok=frozenset({0, 1}))
 
 
 def parse_manifests(text: str) -> tuple[Manifest, ...]:
-    """Newest first. A damaged document ends the list: what was read before it stays."""
-    decoder, position, found = json.JSONDecoder(), 0, []
-    while (match := re.compile(r"\s*").match(text, position)) and match.end() < len(text):
+    """Newest first. A release whose manifest is damaged or missing is none."""
+    words = text.split("\0")[1:]
+    found = [_manifest(name, document) for name, document in zip(words[::2], words[1::2], strict=False)]
+    return tuple(sorted((one for one in found if one), key=lambda one: one.created, reverse=True))
+
+
+def _manifest(name: str, document: str) -> Manifest | None:
+    try:
+        content = json.loads(document)
+        return Manifest(name, str(content["created"]), content)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def running(pid: int) -> Command:
+    """Where the unit's process works: the unit starts it in the release's directory (WorkingDirectory=)."""
+    return Command(("readlink", f"/proc/{pid}/cwd"), ok=frozenset({0, 1}))
+
+
+def parse_running(text: str) -> str | None:
+    """`/opt/ddtree/releases/<id>` into the id."""
+    directory, _, name = text.strip().rpartition("/")
+    return name if directory == places.RELEASES and name else None
+
+
+def unit_digest(unit: str) -> Command:
+    """sha256 of the installed unit file."""
+    return Command(("sha256sum", f"{places.UNITS}/{unit}"), ok=frozenset({0, 1}))
+
+
+def parse_digest(text: str) -> str | None:
+    """The first word of sha256sum's line."""
+    return text.split(maxsplit=1)[0] if text.strip() else None
+
+
+def audit() -> Command:
+    """The audit log of the host."""
+    return Command(("cat", places.AUDIT), ok=frozenset({0, 1}))
+
+
+def parse_committed(text: str) -> tuple[str, ...]:
+    """The releases that were committed, the latest first; torn lines are left out."""
+    found: dict[str, None] = {}
+    for line in reversed(text.splitlines()):
         try:
-            content, position = decoder.raw_decode(text, match.end())
-            found.append(Manifest(content["id"], content.get("created", ""), content))
-        except (ValueError, KeyError, TypeError):
-            break
-    return tuple(sorted(found, key=lambda one: one.created, reverse=True))
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and record.get("event") == "commit":
+            found.setdefault(str(record.get("release")), None)
+    return tuple(found)
 
 
 def gpus() -> Command:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ddtree_ops.errors import DdtreeOpsError, Refused
 from ddtree_ops.fleet.plan import Plan, make_plan
 from ddtree_ops.fleet.release import Release
-from ddtree_ops.flows import switching, validate
-from ddtree_ops.flows.golive import GoLive, server_of, serving_now
+from ddtree_ops.flows import validate
+from ddtree_ops.flows.golive import GoLive, WayBack, good_release, serving_now
 from ddtree_ops.flows.look import look, preflight_findings
 from ddtree_ops.flows.progress import StepLog, TaskNews, Tell
 from ddtree_ops.flows.wait import Server
@@ -63,7 +63,7 @@ class Deploy:
             step.text = f"current {state.current or 'none'}, unit {state.unit.active.value}"
         with self._log.step("plan") as step:
             plan = make_plan(self._host, self._release, state, findings)
-            self._previous = state.last_good or state.serving
+            self._previous = good_release(state)
             if plan.errors:
                 first = plan.errors[0]
                 raise Refused(
@@ -91,20 +91,15 @@ class Deploy:
         return self._report(Outcome.DEPLOYED, 0, Serving(self._release.id))
 
     def _go_back(self, plan: Plan, error: DdtreeOpsError) -> DeploymentReport:
-        """The new release failed: bring the former one back, or stop where there is none."""
+        """The new release failed: the former one comes back; where there is none, the unit is stopped."""
         target = self._previous if self._previous != self._release.id else None
-        try:
-            if target is None:
-                with self._log.step("stop") as step:
-                    switching.stop(self._server)
-                    step.text = "no former release to go back to"
-                return self._report(Outcome.FAILED, error.exit_code, Serving(None), error)
-            former = server_of(self._server, plan.state, target)
-            GoLive(former, self._playbooks, self._log, self._tell, target).switch_and_wait("switch back", "wait again")
-        except DdtreeOpsError as second:
-            both = DdtreeOpsError(f"{error.message}; and the way back failed: {second.message}", hint=second.hint)
-            return self._report(Outcome.FAILED, error.exit_code, serving_now(self._server, second), both)
-        return self._report(Outcome.ROLLED_BACK, ROLLED_BACK_EXIT, Serving(target), error)
+        back = WayBack(self._server, self._playbooks, self._log, self._tell, plan.state).go(self._golive, target)
+        if back.error is not None:
+            text = f"{error.message}; and the way back failed: {back.error.message}"
+            return self._report(Outcome.FAILED, error.exit_code, back.serving, DdtreeOpsError(text, hint=back.error.hint))
+        if self._golive.restarted and target is not None:
+            return self._report(Outcome.ROLLED_BACK, ROLLED_BACK_EXIT, back.serving, error)
+        return self._report(Outcome.FAILED, error.exit_code, back.serving, error)
 
     def _tell_task(self, task: TaskResult) -> None:
         self._tell(TaskNews(self._host, task))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ddtree_ops.errors import DdtreeOpsError, Unreachable
-from ddtree_ops.fleet.state import Releases
+from ddtree_ops.fleet.state import HostState, Releases
 from ddtree_ops.flows import smoke, triage
 from ddtree_ops.flows.look import look
 from ddtree_ops.flows.progress import StepLog, TaskNews, Tell
-from ddtree_ops.flows.switching import restart
+from ddtree_ops.flows.switching import restart, stop
 from ddtree_ops.flows.wait import Mark, Server, Waited, mark, wait_after, wait_running
 from ddtree_ops.ports import Playbooks, TaskResult
 from ddtree_ops.report.deployment import Serving
@@ -18,7 +18,10 @@ from ddtree_ops.report.failure import FailureReport
 
 
 class GoLive:
-    """Takes one release of one host live. Its steps raise what went wrong; `failure` is then the triage of it."""
+    """Takes one release of one host live. Its steps raise what went wrong; `failure` is then the triage of it.
+
+    `restarted`: the unit was told to restart; before that, whatever ran still runs.
+    """
 
     def __init__(self, server: Server, playbooks: Playbooks, log: StepLog, tell: Tell, release: str) -> None:
         self._server = server
@@ -27,10 +30,12 @@ class GoLive:
         self._tell = tell
         self._release = release
         self.failure: FailureReport | None = None
+        self.restarted = False
 
     def run(self, *, already_loading: bool = False) -> None:
         """Switch, wait, smoke, commit. `already_loading`: an earlier run was interrupted after its switch."""
         if already_loading:
+            self.restarted = True
             self._wait("wait", wait_running)
         else:
             self.switch_and_wait("switch", "wait")
@@ -40,10 +45,15 @@ class GoLive:
     def switch_and_wait(self, switch: str, wait: str) -> None:
         """The two steps by these names; raises ServerDied, ServerStalled, PlaybookFailed, Unreachable."""
         with self._log.step(switch) as step:
-            self._play("switch")
+            self.link()
+            self.restarted = True
             before = restart(self._server)
             step.text = f"current -> {self._release}"
         self._wait(wait, lambda server, tell: wait_after(server, before, tell))
+
+    def link(self) -> None:
+        """Make the release current, without restarting anything."""
+        self._play("switch")
 
     def _wait(self, name: str, wait: Callable[[Server, Tell], Waited]) -> None:
         with self._log.step(name) as step:
@@ -71,6 +81,60 @@ class GoLive:
 
     def _tell_task(self, task: TaskResult) -> None:
         self._tell(TaskNews(self._server.shell.host, task))
+
+
+@dataclass(frozen=True)
+class WentBack:
+    """How the way back ended: what serves, and what went wrong on it, if anything."""
+
+    serving: Serving
+    error: DdtreeOpsError | None = None
+
+
+class WayBack:
+    """Brings the former release back after another one failed."""
+
+    def __init__(self, server: Server, playbooks: Playbooks, log: StepLog, tell: Tell, state: HostState) -> None:
+        self._server = server
+        self._playbooks = playbooks
+        self._log = log
+        self._tell = tell
+        self._state = state
+
+    def go(self, failed: GoLive, target: str | None) -> WentBack:
+        """`target` is the release to go back to; None: stop the failed one. Raises nothing that is expected."""
+        try:
+            if not failed.restarted:
+                return self._undo_link(target)
+            if target is None:
+                return self._stop()
+            with_port = server_of(self._server, self._state, target)
+            former = GoLive(with_port, self._playbooks, self._log, self._tell, target)
+            former.switch_and_wait("switch back", "wait again")
+        except DdtreeOpsError as error:
+            return WentBack(serving_now(self._server, error), error)
+        return WentBack(Serving(target))
+
+    def _undo_link(self, target: str | None) -> WentBack:
+        """The switch itself failed: the server was not touched and must not be; only the link may have moved."""
+        linked = target or self._state.current
+        if linked is not None:
+            with self._log.step("link back") as step:
+                server = server_of(self._server, self._state, linked)
+                GoLive(server, self._playbooks, self._log, self._tell, linked).link()
+                step.text = f"current -> {linked}; nothing was restarted"
+        return WentBack(Serving(self._state.serving))
+
+    def _stop(self) -> WentBack:
+        with self._log.step("stop") as step:
+            stop(self._server)
+            step.text = "no former release to go back to"
+        return WentBack(Serving(None))
+
+
+def good_release(state: HostState) -> str | None:
+    """Where the way back leads: the last good release if it is still there, else what serves now."""
+    return state.last_good if state.manifest(state.last_good) else state.serving
 
 
 def server_of(server: Server, state: Releases, release: str) -> Server:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ddtree_ops.errors import HostCommandFailed
+from ddtree_ops.errors import HostCommandFailed, HostTimedOut
 from ddtree_ops.fleet import preflight, state
 from ddtree_ops.fleet.preflight import Finding
 from ddtree_ops.fleet.release import Release
@@ -21,8 +21,11 @@ def look(shell: Shell, port: int) -> HostState:
     """
     found = look_releases(shell)
     current = found.manifest(found.current)
-    unit = unit_state(shell, systemctl.unit_name((current and current.port) or port))
-    return HostState(found.current, found.last_good, found.manifests, unit)
+    name = systemctl.unit_name((current and current.port) or port)
+    unit = unit_state(shell, name)
+    running = state.parse_running(shell.run(state.running(unit.main_pid)).stdout) if unit.main_pid else None
+    digest = state.parse_digest(shell.run(state.unit_digest(name)).stdout)
+    return HostState(found.current, found.last_good, found.manifests, unit, running, digest)
 
 
 def look_releases(shell: Shell) -> Releases:
@@ -36,7 +39,7 @@ def look_at_gpus(shell: Shell) -> Gpus:
     """What nvidia-smi shows. Raises Unreachable."""
     try:
         return state.read_gpus(shell.run(state.gpus()))
-    except HostCommandFailed:  # it hangs inside the driver, where even SIGKILL doesn't end it
+    except HostTimedOut:  # it hangs inside the driver, where even SIGKILL doesn't end it
         return Gpus((), "nvidia-smi hangs and can't be ended")
 
 
@@ -45,7 +48,7 @@ def preflight_findings(shell: Shell, release: Release) -> tuple[Finding, ...]:
     try:
         host = preflight.parse(shell.run(preflight.look_at_host(release, time.time())))
         models = preflight.parse(shell.run(preflight.look_at_models(release)))
-    except HostCommandFailed as error:  # its message would quote the whole program
+    except HostTimedOut as error:  # its message would quote the whole program
         raise HostCommandFailed(
             f"{shell.host}: the look before the deploy did not end in {preflight.TIMEOUT_SECONDS:.0f} s",
             hint="does a file system of the models hang?",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ddtree_ops.errors import DdtreeOpsError, UsageError
-from ddtree_ops.fleet.state import Releases
-from ddtree_ops.flows.golive import GoLive, server_of, serving_now
-from ddtree_ops.flows.look import look_releases
+from ddtree_ops.fleet.state import HostState, Releases, audit, parse_committed
+from ddtree_ops.flows.golive import GoLive, WayBack, server_of, serving_now
+from ddtree_ops.flows.look import look
 from ddtree_ops.flows.progress import StepLog, Tell
 from ddtree_ops.flows.wait import Server
 from ddtree_ops.ports import Playbooks
@@ -14,7 +16,10 @@ from ddtree_ops.report.failure import FailureReport
 
 
 class Rollback:
-    """One rollback of one host, to `wanted` or to the newest release that was good before the current one."""
+    """One rollback of one host, to `wanted` or to the latest release that was good before the current one.
+
+    If that fails, what served before comes back.
+    """
 
     def __init__(self, server: Server, playbooks: Playbooks, wanted: str | None, tell: Tell) -> None:
         self._server = server
@@ -30,29 +35,34 @@ class Rollback:
     def run(self) -> DeploymentReport:
         """Never raises an expected error: the report carries it."""
         try:
-            golive = self._choose()
+            state = self._choose()
         except DdtreeOpsError as error:
-            return self._report(serving_now(self._server, error), error)
+            return self._report(Outcome.FAILED, serving_now(self._server, error), error)
+        target = str(self._target)
+        if target == state.current == state.serving:
+            return self._report(Outcome.NOTHING_TO_DO, Serving(target))
+        golive = GoLive(server_of(self._server, state, target), self._playbooks, self._log, self._tell, target)
         try:
             golive.run()
         except DdtreeOpsError as error:
             self._failure = golive.failure
-            return self._report(serving_now(self._server, error), error)
-        return self._report(Serving(self._target))
+            back = WayBack(self._server, self._playbooks, self._log, self._tell, state).go(golive, state.serving)
+            return self._report(Outcome.FAILED, back.serving, error)
+        return self._report(Outcome.DEPLOYED, Serving(target))
 
-    def _choose(self) -> GoLive:
+    def _choose(self) -> HostState:
         with self._log.step("look") as step:
-            state = look_releases(self._server.shell)
+            state = look(self._server.shell, self._server.port)
             self._previous = state.current
-            target = self._target = choose(state, self._wanted, self._host)
-            step.text = f"from {state.current or 'none'} to {target}"
-        server = server_of(self._server, state, target)
-        return GoLive(server, self._playbooks, self._log, self._tell, target)
+            good = parse_committed(self._server.shell.run(audit()).stdout)
+            self._target = choose(state, good, self._wanted, self._host)
+            step.text = f"from {state.current or 'none'} to {self._target}"
+        return state
 
-    def _report(self, serving: Serving, error: DdtreeOpsError | None = None) -> DeploymentReport:
+    def _report(self, outcome: Outcome, serving: Serving, error: DdtreeOpsError | None = None) -> DeploymentReport:
         return DeploymentReport(
             host=self._host,
-            outcome=Outcome.FAILED if error else Outcome.DEPLOYED,
+            outcome=outcome,
             exit_code=error.exit_code if error else 0,
             release=self._target,
             previous=self._previous,
@@ -67,19 +77,20 @@ class Rollback:
         )
 
 
-def choose(state: Releases, wanted: str | None, host: str) -> str:
-    """The release to go to: `wanted` (a whole id or a prefix of one), else the last good one, else the one before.
+def choose(releases: Releases, good: Sequence[str], wanted: str | None, host: str) -> str:
+    """The release to go to: `wanted` (a whole id or a prefix of one), else the latest that was good before the current.
 
-    Raises UsageError when there is none, or the prefix fits several.
+    `good` are the releases that were committed, the latest first. Raises UsageError when there is none, or the prefix
+    fits several.
     """
-    ids = [manifest.id for manifest in state.manifests]
+    ids = [manifest.id for manifest in releases.manifests]
     if wanted is None:
-        others = [one for one in ids if one != state.current]
-        if state.last_good in others:
-            return str(state.last_good)
-        if not others:
-            raise UsageError(f"{host}: there is no other release to go back to", hint=f"ddtree-ops releases --host {host}")
-        return others[0]
+        found = next((one for one in good if one in ids and one != releases.current), None)
+        if found is None:
+            others = [one for one in ids if one != releases.current]
+            hint = f"that was never good: --to {others[0]}" if others else f"ddtree-ops releases --host {host}"
+            raise UsageError(f"{host}: no other release on this host was ever good", hint=hint)
+        return found
     fitting = [one for one in ids if one == wanted] or [one for one in ids if one.startswith(wanted)]
     if len(fitting) != 1:
         what = "fits several releases" if fitting else "is no release on this host"

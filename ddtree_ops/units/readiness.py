@@ -23,6 +23,9 @@ _SYSTEMD = 1  # the service manager's pid
 _ENDED = re.compile(r"\S+: (?:Main process exited|Failed with result)")  # systemd 252, service.c and unit.c
 _STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>\d+)%)?(?: eta (?P<eta>\d+)s)?$")
 
+# Status texts of the launcher from `Uvicorn running` on.
+_PORT_IS_OPEN = ("warmup", "serving", "ready")
+
 
 @dataclass(frozen=True)
 class Waiting:
@@ -128,8 +131,12 @@ class Readiness:
             self._end = Ready(now - self._started, "systemd")
 
     def answered(self, now: float) -> None:
-        """A real generation came back right over HTTP."""
-        if self._fatal_at is None:
+        """A real generation came back right over HTTP.
+
+        It counts once the launcher says that SGLang has opened its port: before, it is somebody else's answer.
+        """
+        segment = self.waiting(now).segment
+        if self._fatal_at is None and segment in _PORT_IS_OPEN:
             self._end = Ready(now - self._started, "http")
 
     def verdict(self, now: float) -> Verdict | None:

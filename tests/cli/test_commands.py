@@ -86,6 +86,49 @@ def test_an_error_is_a_document_when_json_was_asked_for() -> None:
     assert document["schema"] == "ddtree-ops/error/v1"
 
 
+@pytest.mark.parametrize("args", [("deploy",), ("deploy", "--nope"), ("nope",)])
+def test_usage_errors_are_documents_too(args: tuple[str, ...]) -> None:
+    done = run(*args, "--format", "json", DDTREE_OPS_INVENTORY="inventories/lab")
+    assert json.loads(done.stdout)["exit_code"] == done.returncode == 2
+
+
+@pytest.mark.parametrize("where", ["/proc/nothing", "/etc/passwd", "/etc/passwd/x"])
+def test_init_where_nothing_can_be_written(where: str) -> None:
+    done = run("init", "--host", "x", "--hardware", "b300-8x", "-o", where)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_under_stdout_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from ddtree_ops.cli import main; main()", "doctor", "--format", "json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=PROJECT,
+            timeout=30,
+        )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_no_color_is_honoured() -> None:
+    command = f"{sys.executable} -c 'from ddtree_ops.cli import main; main()' doctor"
+    done = subprocess.run(
+        ["script", "-qec", command, "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PROJECT,
+        timeout=30,
+        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm"},
+    )
+    assert "controller" in done.stdout
+    assert "\x1b[3" not in done.stdout
+
+
 def test_init_writes_an_inventory_that_loads_and_overwrites_nothing(tmp_path: Path) -> None:
     args = ("init", "--host", "ct200", "--address", "192.0.2.7", "--hardware", "rtx-pro-6000-8x")
     assert run(*args, cwd=tmp_path).returncode == 0

@@ -77,7 +77,7 @@ def test_many_files_are_said_shortly() -> None:
 
 
 def test_findings_refuse_the_plan() -> None:
-    state = HostState(None, None, (), parse_show(""))
+    state = HostState(None, None, (), parse_show(""), None, None)
     finding = Finding("gpus", Severity.ERROR, "7 GPUs", "look")
     assert make_plan("ct200", RELEASE, state, (finding,)).errors == (finding,)
     assert make_plan("ct200", RELEASE, state, ()).errors == ()

@@ -14,12 +14,25 @@ def test_links() -> None:
     assert state.parse_links("") == {}
 
 
-def test_manifests_newest_first_and_a_damaged_one_loses_only_what_follows() -> None:
-    old = '{"id": "lab-a", "created": "2026-11-01T00:00:00Z"}'
-    new = '{"id": "lab-b", "created": "2026-11-02T00:00:00Z"}'
-    assert [one.id for one in state.parse_manifests(old + "\n" + new + "\n")] == ["lab-b", "lab-a"]
-    assert [one.id for one in state.parse_manifests(old + '{"id": ' + new)] == ["lab-a"]
+def test_manifests_newest_first_and_a_damaged_one_hides_no_other() -> None:
+    old = '\0lab-a\0{"id": "lab-a", "created": "2026-11-01T00:00:00Z"}'
+    new = '\0lab-b\0{"id": "lab-b", "created": "2026-11-02T00:00:00Z"}\n'
+    bad = "\0lab-c\0{ half\0lab-d\0"
+    assert [one.id for one in state.parse_manifests(bad + old + bad + new)] == ["lab-b", "lab-a"]
+    assert [one.created for one in state.parse_manifests('\0lab-e\0{"created": null}')] == ["None"]
     assert state.parse_manifests("") == ()
+
+
+def test_what_runs() -> None:
+    assert state.parse_running("/opt/ddtree/releases/lab-a\n") == "lab-a"
+    assert state.parse_running("/\n") is None
+    assert state.parse_running("") is None
+
+
+def test_committed_releases_latest_first_without_torn_lines() -> None:
+    lines = ['{"event": "commit", "release": "a"}', '{"event": "commit", "release": "b"}', '{"event": "comm', "[]"]
+    lines.append('{"event": "commit", "release": "a"}')
+    assert state.parse_committed("\n".join(lines)) == ("a", "b")
 
 
 def test_gpus_and_a_lost_one() -> None:

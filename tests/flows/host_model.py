@@ -28,6 +28,9 @@ class HostModel:
     releases: list[str] = field(default_factory=list)
     ports: dict[str, int] = field(default_factory=dict)
     current: str | None = None
+    running: str | None = None
+    committed: list[str] = field(default_factory=list)
+    unit_edited: bool = False
     last_good: str | None = None
     active: str = "inactive"
     crashing: set[str] = field(default_factory=set)
@@ -42,13 +45,15 @@ class HostModel:
 
     def restart(self) -> None:
         self.runs += 1
+        self.running = self.current
         self.active = "failed" if self.current in self.crashing else "active"
 
     def port(self, release: str | None) -> int:
         return self.ports.get(release or "", 30000)
 
     def manifest(self, number: int, release: str) -> str:
-        return json.dumps({"id": release, "created": f"{number:04}", "argv": ["--port", str(self.port(release))]})
+        content = {"created": f"{number:04}", "argv": ["--port", str(self.port(release))], "unit_sha256": "own"}
+        return f"\0{release}\0{json.dumps({'id': release, **content})}"
 
     def state(self, unit: str) -> str:
         if unit != f"ddtree-server@{self.port(self.current)}.service":
@@ -56,8 +61,10 @@ class HostModel:
         sub = {"active": "running", "failed": "failed"}.get(self.active, "dead")
         code = 70 if self.active == "failed" else 0
         load = "loaded" if self.current else "not-found"
+        pid = 7 if self.active == "active" else 0
         return (
-            f"LoadState={load}\nActiveState={self.active}\nSubState={sub}\nInvocationID=run{self.runs}\nExecMainStatus={code}\n"
+            f"LoadState={load}\nActiveState={self.active}\nSubState={sub}\nInvocationID=run{self.runs}\n"
+            f"ExecMainStatus={code}\nUnitFileState=enabled\nMainPID={pid}\n"
         )
 
     def findings(self) -> list[dict[str, str]]:
@@ -85,7 +92,7 @@ class ModelShell:
         code, output = self._answer(command.argv)
         return Completed(command, code, output, "", 0.0)
 
-    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:
+    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:  # noqa: PLR0912 - one case a command
         model = self.model
         match argv[0], argv[1:3]:
             case "systemctl", ("show", unit):
@@ -105,6 +112,12 @@ class ModelShell:
                 return 0, "".join(f"{name} releases/{target}\n" for name, target in links.items() if target)
             case "find", _:
                 return 0, "".join(model.manifest(number, one) for number, one in enumerate(model.releases))
+            case "readlink", _:
+                return 0, f"/opt/ddtree/releases/{model.running}\n"
+            case "sha256sum", _:
+                return 0, f"{'other' if model.unit_edited else 'own'}  x\n"
+            case "cat", _:
+                return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
             case "python3", ("-c", _):
                 return 0, json.dumps({"findings": model.findings() if "check_gpus" in argv[2] else []})
             case "journalctl", _:
@@ -180,4 +193,5 @@ class ModelPlaybooks:
             self.model.current = release
         if playbook == "commit":
             self.model.last_good = release
+            self.model.committed.append(release)
         return PlaybookResult(playbook, (), 0.0)

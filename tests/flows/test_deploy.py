@@ -38,9 +38,10 @@ def deploy(model: HostModel, *, release: Release = NEW, dry_run: bool = False, f
 
 
 def serving_old(**changes: object) -> HostModel:
-    model = HostModel(releases=[OLD], current=OLD, last_good=OLD, active="active", runs=1)
+    model = HostModel(releases=[OLD], current=OLD, last_good=OLD, active="active", runs=1, committed=[OLD])
     for name, value in changes.items():
         setattr(model, name, value)
+    model.running = model.running or model.current
     return model
 
 
@@ -139,12 +140,33 @@ def test_what_fails_before_the_switch_leaves_the_old_server_alone(changes: dict[
     assert not any(argv[:2] == ("systemctl", "restart") for argv in model.commands)
 
 
-def test_a_failing_switch_is_switched_back() -> None:
+def test_a_failing_switch_leaves_the_running_server_alone() -> None:
     model = serving_old(failing_playbook="switch")
     report = deploy(model)
     assert report.outcome is Outcome.FAILED
-    assert "the way back failed" in str(report.error)
     assert (report.serving, report.serving_known) == (OLD, True)
+    assert not any(argv[1] in ("restart", "stop") for argv in model.commands if argv[0] == "systemctl")
+
+
+def test_a_link_without_a_restart_is_not_taken_for_a_running_release() -> None:
+    """The controller was killed between the switch of the link and the restart."""
+    model = serving_old(releases=[OLD, NEW.id], current=NEW.id, running=OLD)
+    report = deploy(model, dry_run=True)
+    assert (report.outcome, report.serving) == (Outcome.WOULD_CHANGE, OLD)
+    assert deploy(model).outcome is Outcome.DEPLOYED
+    assert model.running == NEW.id
+
+
+def test_an_edited_unit_file_is_put_right() -> None:
+    model = serving_old(releases=[NEW.id], current=NEW.id, last_good=NEW.id, unit_edited=True)
+    assert deploy(model, dry_run=True).outcome is Outcome.WOULD_CHANGE
+    assert deploy(model).outcome is Outcome.DEPLOYED
+
+
+def test_a_last_good_that_is_gone_is_no_way_back() -> None:
+    model = serving_old(last_good="lab-gone", crashing={NEW.id})
+    report = deploy(model)
+    assert (report.outcome, report.serving) == (Outcome.ROLLED_BACK, OLD)
 
 
 def test_a_host_that_is_lost_is_not_said_to_serve_nothing() -> None:
@@ -152,14 +174,42 @@ def test_a_host_that_is_lost_is_not_said_to_serve_nothing() -> None:
     assert not report.serving_known
 
 
-def test_rollback_and_its_choice() -> None:
-    model = serving_old(releases=["lab-a1", "lab-a2", "lab-b3"], current="lab-b3", last_good="lab-b3")
-    report = Rollback(server(model), ModelPlaybooks(model), None, lambda _news: None).run()
+def rollback(model: HostModel, wanted: str | None = None) -> DeploymentReport:
+    return Rollback(server(model), ModelPlaybooks(model), wanted, lambda _news: None).run()
+
+
+def test_rollback_goes_to_the_latest_that_was_good() -> None:
+    model = serving_old(
+        releases=["lab-a1", "lab-a2", "lab-bad", "lab-b3"], current="lab-b3", committed=["lab-a1", "lab-a2", "lab-b3"]
+    )
+    report = rollback(model)
     assert (report.exit_code, report.serving, model.last_good) == (0, "lab-a2", "lab-a2")
-    several = Rollback(server(model), ModelPlaybooks(model), "lab-a", lambda _news: None).run()
-    assert several.exit_code == 2
-    assert "several" in str(several.error)
-    assert several.serving == "lab-a2"
+
+
+def test_rollback_never_chooses_what_was_never_good() -> None:
+    report = rollback(serving_old(releases=[OLD, "lab-bad"]))
+    assert report.exit_code == 2
+    assert "--to lab-bad" in str(report.hint)
+    assert report.serving == OLD
+
+
+def test_rollback_to_what_serves_restarts_nothing() -> None:
+    model = serving_old()
+    assert rollback(model, OLD).outcome is Outcome.NOTHING_TO_DO
+    assert model.played == []
+
+
+def test_a_rollback_that_fails_brings_back_what_served() -> None:
+    report = rollback(serving_old(releases=[OLD, "lab-bad"], crashing={"lab-bad"}), "lab-bad")
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.FAILED, 4, OLD)
+    assert report.failure is not None
+
+
+def test_an_ambiguous_prefix_is_refused() -> None:
+    report = rollback(serving_old(releases=["lab-a1", "lab-a2", OLD]), "lab-a")
+    assert report.exit_code == 2
+    assert "several" in str(report.error)
+    assert report.serving == OLD
 
 
 def test_the_highest_ranking_exit_code_wins() -> None:

@@ -43,9 +43,16 @@ def test_systemd_says_ready() -> None:
     assert machine.verdict(140.0) == Ready(40.0, "systemd")
 
 
-def test_http_says_ready_first() -> None:
+def test_an_answer_before_the_port_is_ours_is_somebody_elses() -> None:
     machine = readiness()
     machine.unit(LOADING, 105.0)
+    machine.answered(106.0)
+    assert machine.verdict(106.0) is None
+
+
+def test_http_says_ready_first() -> None:
+    machine = readiness()
+    machine.unit(replace(LOADING, status_text="warmup eta 2s"), 105.0)
     machine.answered(139.0)
     assert machine.verdict(139.0) == Ready(39.0, "http")
 

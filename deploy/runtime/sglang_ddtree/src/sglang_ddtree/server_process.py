@@ -56,6 +56,9 @@ class ServerProcess:
 
 
 def serve_command(release: Path) -> tuple[str, ...]:
-    """The argv of the server process: the release's own interpreter, no secrets."""
+    """The argv of the server process: the release's own interpreter, no secrets.
+
+    -P (Python 3.11, also passed on to spawned ranks): nothing is imported from the working directory.
+    """
     python = release / "venv" / "bin" / "python"
-    return (str(python), "-u", "-m", "sglang_ddtree.serve", "--release", str(release))
+    return (str(python), "-u", "-P", "-m", "sglang_ddtree.serve", "--release", str(release))
