@@ -48,7 +48,7 @@ unit: setup  ## tests that need nothing
 	$(BIN)/python -m pytest -m "not hosts"
 
 hosts: setup  ## tests on real systemd hosts, booted and cleaned by the tests (root)
-	$(BIN)/python -m pytest -m hosts
+	$(BIN)/python -m pytest -m hosts -n 2 --dist loadfile
 
 check: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ _ENDS = {
     "runner_on_unreachable": TaskState.UNREACHABLE,
 }
 # Where modules put what went wrong, best first.
-_MESSAGES = ("msg", "stderr", "module_stderr", "stdout", "exception", "reason")
+_MESSAGES = ("msg", "stderr", "module_stderr", "stdout", "reason")
 
 
 class TaskEvents:

@@ -32,7 +32,8 @@ _WORDS = {
 
 
 def show_json(document: Any) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    """ASCII only: a lone surrogate, which JSON may hold, has no other form, and no terminal's encoding matters."""
+    click.echo(json.dumps(document, indent=2))
 
 
 def show_deployments(reports: Sequence[DeploymentReport], form: str) -> None:

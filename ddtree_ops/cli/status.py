@@ -58,7 +58,8 @@ def _document(status: HostStatus) -> dict[str, Any]:
     return {
         "host": status.host,
         "serving": state.unit.serving,
-        "release": state.current,
+        "release": state.serving or state.current,
+        "current": state.current,
         "last_good": state.last_good,
         "unit": dataclasses.asdict(state.unit),
         "health": status.health,
@@ -74,7 +75,7 @@ def _print(row: dict[str, Any]) -> None:
     name = click.style(row["host"], bold=True)
     unit = row["unit"]
     word = click.style("serving", fg="green") if row["serving"] else click.style(unit["active"], fg="yellow")
-    click.echo(f"{name}  {word}  release {row['release'] or 'none'}" + _last_good(row))
+    click.echo(f"{name}  {word}  release {row['release'] or 'none'}" + _remarks(row))
     told = one_line(unit["status_text"]) or unit["sub"] or "-"
     click.echo(f"  unit      {unit['active']} ({unit['sub'] or 'none'}), {told}, restarts {unit['restarts']}")
     click.echo(f"  /health   {_HEALTH.get(row['health'], row['health'])}")
@@ -88,8 +89,13 @@ def _print(row: dict[str, Any]) -> None:
         click.echo(f"  boots     {', '.join(_boot(boot) for boot in row['boots'][-5:])}")
 
 
-def _last_good(row: dict[str, Any]) -> str:
-    return "" if row["last_good"] in (None, row["release"]) else f" (last good {row['last_good']})"
+def _remarks(row: dict[str, Any]) -> str:
+    remarks = [
+        f"{name} is {row[key]}"
+        for name, key in (("current", "current"), ("last good", "last_good"))
+        if row[key] not in (None, row["release"])
+    ]
+    return f" ({', '.join(remarks)})" if remarks else ""
 
 
 def _boot(boot: dict[str, Any]) -> str:

@@ -35,7 +35,7 @@ Exit codes: 0 no failure found, 4 a failure was found, 10 inconclusive.
 @click.option("--host", metavar="HOST", help="Read the journal of a host of the inventory.")
 @click.option("--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Read a saved journal.")
 @options.inventory
-@click.option("--unit", metavar="UNIT", help="Unit to read on the host. Default: the server's.")
+@click.option("--unit", metavar="UNIT", help="Only this unit. Default: the server's on a host, all that is in a file.")
 @click.option("--since", metavar="TIME", help="As journalctl takes it. Default: the latest run of the unit.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 def command(
@@ -47,6 +47,8 @@ def command(
     """
     if sum(source is not None for source in (stdin, host, path)) != 1:
         raise UsageError("give one source: --host HOST, --file FILE or -")
+    if unit is not None and "." not in unit:
+        unit = f"{unit}.service"  # as systemctl and journalctl read it
     if host is not None:
         report = _of_host(host, inventory, unit, since)
     elif path is not None:
@@ -67,7 +69,7 @@ def _of_host(name: str, inventory: Path, unit: str | None, since: str | None) ->
 
 
 def _of_stream(stream: BinaryIO, name: str, unit: str | None) -> FailureReport:
-    from ddtree_ops.report.entries import triage_entries
+    from ddtree_ops.report.entries import of_one_unit, triage_entries
     from ddtree_ops.triage.journal import read_export, read_json
 
     chunks: Iterator[bytes] = iter(lambda: stream.read(CHUNK), b"")
@@ -81,7 +83,7 @@ def _of_stream(stream: BinaryIO, name: str, unit: str | None) -> FailureReport:
         entries = read_export(whole)
     else:
         raise UsageError(f"{name}: neither `journalctl -o export` nor `journalctl -o json`", hint="save it with -o export")
-    return triage_entries(entries, unit=unit)
+    return triage_entries(entries, unit=unit) if unit is None else of_one_unit(entries, unit)
 
 
 def _show(report: FailureReport, form: str) -> int:

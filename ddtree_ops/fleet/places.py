@@ -6,7 +6,8 @@ from typing import Final
 
 ROOT: Final = "/opt/ddtree"
 RELEASES: Final = f"{ROOT}/releases"
-CREDENTIALS: Final = "/etc/ddtree/credentials"
+# The current release's own; each release has its own.
+CREDENTIALS: Final = f"{ROOT}/current/credentials"
 STATE: Final = "/var/lib/ddtree"
 BOOTS: Final = f"{STATE}/boots"
 AUDIT: Final = f"{STATE}/audit.jsonl"

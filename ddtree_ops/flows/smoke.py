@@ -39,7 +39,7 @@ class Smoked:
 
 def run(server: Server) -> Smoked:
     """Every canary once, in order."""
-    bearer = credentials.bearer(server.shell, server.spec)
+    bearer = credentials.bearer(server.shell)
     return Smoked(tuple(_ask(server, canary, bearer) for canary in canaries(server)))
 
 

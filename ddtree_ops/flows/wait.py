@@ -13,9 +13,11 @@ from ddtree_ops.flows.progress import LoadNews, Tell
 from ddtree_ops.flows.sources import Source, Sources
 from ddtree_ops.ports import Clock, Command, Http, Shell
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
+from ddtree_ops.report.safe_text import one_line
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.last_words import says_why
 from ddtree_ops.units.readiness import Died, Readiness, Ready, Stalled, Verdict
 from ddtree_ops.units.systemctl import UnitState, unit_name
 
@@ -61,9 +63,12 @@ class Waited:
             return self.verdict.seconds
         kind = ServerDied if isinstance(self.verdict, Died) else ServerStalled
         what = {Died: "the server died", Stalled: "the load stalled"}.get(type(self.verdict), "the load took too long")
-        title = self.failure.root.title if self.failure and self.failure.root else None
+        root = self.failure.root if self.failure else None
+        title = root.title if root else ""
+        # A root that knows nothing tells less than what was seen while waiting.
+        why = title if root and says_why(root) else self.verdict.reason or title
         raise kind(
-            f"{host}: {what} after {self.verdict.seconds:.1f} s: {title or self.verdict.reason}",
+            f"{host}: {what} after {self.verdict.seconds:.1f} s: {one_line(why)}",
             hint=f"ddtree-ops logs --host {host}",
         )
 
@@ -93,7 +98,7 @@ def wait_running(server: Server, tell: Tell) -> Waited:
 
 
 def _wait(server: Server, argv: tuple[str, ...], old: str | None, belongs: Callable[[str | None], bool], tell: Tell) -> Waited:
-    bearer = credentials.bearer(server.shell, server.spec)
+    bearer = credentials.bearer(server.shell)
     sources = Sources(server.shell, server.http, server.clock, server.unit, server.port, bearer)
     sources.start(argv)
     try:

@@ -29,7 +29,12 @@ def failure_data(failure: Failure) -> dict[str, Any]:
             for item in failure.numbers
         ],
         "evidence": [
-            {"cursor": item.cursor, "line": item.line, "time": rfc3339(item.time_us), "text": one_line(item.text)}
+            {
+                "cursor": item.cursor and one_line(item.cursor),
+                "line": item.line,
+                "time": rfc3339(item.time_us),
+                "text": one_line(item.text),
+            }
             for item in failure.evidence
         ],
         "cause": failure.cause and one_line(failure.cause),

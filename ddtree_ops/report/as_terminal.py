@@ -22,10 +22,20 @@ class TerminalText:
     def __init__(self, *, colour: bool, width: int) -> None:
         self._colour, self._width = colour, width
 
-    def report(self, verdict: Verdict, host: str | None, unit: str | None, lines_read: int, failures: tuple[Failure, ...]) -> str:
-        """The whole report, ending with a line break."""
+    def report(
+        self,
+        verdict: Verdict,
+        host: str | None,
+        unit: str | None,
+        lines_read: int,
+        failures: tuple[Failure, ...],
+        notes: Iterable[str] = (),
+    ) -> str:
+        """The whole report, ending with a line break. `notes`: what has to be known of the input."""
         style = "bad" if verdict is Verdict.FAILURE else "good"
         lines = [self._style(style, one_line(verdict_line(verdict, host, unit, lines_read)))]
+        for note in notes:
+            lines += self._labelled("Note", [one_line(note)])
         for failure in failures:
             if failure.role is not Role.ROOT:
                 lines += self._minor(failure)

@@ -13,7 +13,8 @@ from typing import Any
 from ddtree_ops.report.as_data import event_data, failure_data
 from ddtree_ops.report.as_markdown import failure_markdown, report_heading
 from ddtree_ops.report.as_terminal import TerminalText
-from ddtree_ops.report.safe_text import one_line, rfc3339
+from ddtree_ops.report.safe_text import markdown, one_line, rfc3339
+from ddtree_ops.report.wording import notes
 from ddtree_ops.triage.model import Diagnosis, Event, Failure, Role, Verdict
 
 SCHEMA_NAME = "ddtree-ops/failure-report/v1"
@@ -60,13 +61,14 @@ class FailureReport:
     def to_markdown(self) -> str:
         """The report as Markdown, for an issue or a chat."""
         parts = [report_heading(self.verdict, self.host, self.unit, self.lines_read)]
+        parts += [f"**Note**: {markdown(item)}" for item in notes(self.events)]
         parts += [failure_markdown(item) for item in self.failures]
         return "\n\n".join(parts) + "\n"
 
     def to_terminal(self, *, colour: bool, width: int = 100) -> str:
         """What a person reads in ten seconds: the rest first, the root last, where the eye is after it has scrolled."""
         text = TerminalText(colour=colour, width=max(40, width))
-        return text.report(self.verdict, self.host, self.unit, self.lines_read, self.failures)
+        return text.report(self.verdict, self.host, self.unit, self.lines_read, self.failures, notes(self.events))
 
 
 def from_diagnosis(diagnosis: Diagnosis, *, host: str | None, unit: str | None = None) -> FailureReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_ops.report.safe_text import one_line
-from ddtree_ops.triage.model import Failure, Frame, ParsedException, Verdict
+from ddtree_ops.triage.model import NOTHING_LEFT, UNREADABLE_INPUT, Event, Failure, Frame, ParsedException, Verdict
 
 _VERDICTS = {
     Verdict.NO_FAILURE: "No failure found",
@@ -16,6 +16,11 @@ def verdict_line(verdict: Verdict, host: str | None, unit: str | None, lines_rea
     """One line on the whole."""
     where = "".join(f" {word} {one_line(name)}" for word, name in (("of", unit), ("on", host)) if name)
     return f"{_VERDICTS[verdict]} in {lines_read:,} journal entries{where}"
+
+
+def notes(events: tuple[Event, ...]) -> list[str]:
+    """What has to be known of the input: what of it couldn't be read, or that nothing was left to read."""
+    return [one_line(event.text) for event in events if event.kind in (UNREADABLE_INPUT, NOTHING_LEFT)]
 
 
 def place(failure: Failure) -> str:

@@ -10,6 +10,7 @@ from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import evidence
 from ddtree_ops.triage.model import Confidence, Evidence, Failure, Process, Role
 from ddtree_ops.triage.run import Run
+from ddtree_ops.triage.signatures.lines import match_words
 from ddtree_ops.triage.signatures.peer_rank_failed import says_vanished
 
 
@@ -21,17 +22,25 @@ class _Death:
     fixes: tuple[str, ...]
     confidence: Confidence
     processes: tuple[Process, ...] = ()
+    name: str = ""  # what its fingerprint is made of, if not the kind and the phase
 
 
 _UNKNOWN_FIXES = ("Read the lines before the exit (ddtree-ops logs), and the kernel's log of that time (journalctl -k).",)
+_REFUSED_FIXES = ("Mend what the launcher names and deploy again; systemd doesn't start a refused configuration again.",)
 
 
 def unexplained_death(run: Run, *, lost_peers: bool) -> Failure | None:
     """The root failure of a run that left no exception of its own, or None if it didn't die."""
     death = _by_manager(run) or _by_watchdog(run, lost_peers)
     if death is None:
-        death = _by_silence(run) if lost_peers else _by_exit(run)
+        death = _by_silence(run) if lost_peers else _by_words(run) or _by_exit(run)
     return _failure(death, run) if death else None
+
+
+def words_tell(run: Run) -> bool:
+    """Whether the launcher's words say more than any exception that something survived: a crash may well be its doing."""
+    words = run.last_words
+    return words is not None and (words.how != "crashed" or match_words(words.reason) is not None)
 
 
 def _by_manager(run: Run) -> _Death | None:
@@ -108,6 +117,18 @@ def _killed(kind: Kind, who: str, process: Process, confidence: Confidence) -> _
     )
 
 
+def _by_words(run: Run) -> _Death | None:
+    """The launcher saw how the run ended; its words are the title, and a cause only where a signature knows them."""
+    words = run.last_words
+    if words is None:
+        return None
+    known = match_words(words.reason)
+    if known:
+        return _Death(known.kind, known.title, known.cause, known.fixes, known.confidence, name=f"{known.kind}\n{known.title}")
+    fixes = _REFUSED_FIXES if words.how == "refused" else _UNKNOWN_FIXES
+    return _Death(Kind.UNKNOWN, words.text, None, fixes, Confidence.UNKNOWN, name=words.without_values)
+
+
 def _by_exit(run: Run) -> _Death | None:
     if not run.died:
         return None
@@ -125,11 +146,12 @@ def _by_exit(run: Run) -> _Death | None:
 
 def _failure(death: _Death, run: Run) -> Failure:
     lines: list[Evidence] = [evidence(run.last_lines[item.pid]) for item in death.processes if item.pid in run.last_lines]
+    lines += [run.last_words.evidence] if run.last_words else []
     lines += run.death_lines
     phase = run.observations[0].phase if run.observations else run.phase  # where the ranks that lost it were
     first = next((item.time_us for item in lines if item.time_us is not None), None)
     return Failure(
-        fingerprint=fingerprint((), f"{death.kind}\n{phase}"),
+        fingerprint=fingerprint((), death.name or f"{death.kind}\n{phase}"),
         kind=death.kind,
         title=death.title,
         role=Role.ROOT,

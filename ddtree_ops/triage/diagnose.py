@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.judge import judge
 from ddtree_ops.triage.lines import Line, LineAssembler
-from ddtree_ops.triage.model import Diagnosis, Failure, Role, Verdict
+from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure, Role, Verdict
 from ddtree_ops.triage.run import Run
 
+_GAP_LIMIT = 20
 _RUN_LIMIT = 16  # of a unit in a restart loop the first and the latest runs are kept
 
 
@@ -25,9 +26,13 @@ class Diagnoser:
         self._since: int | None = None
         self._until: int | None = None
         self._unit: str | None = None
+        self._gaps: list[Event] = []
 
     def feed(self, entry: JournalEntry) -> None:
         """Take an entry."""
+        if entry.transport == UNREADABLE:
+            self._gaps += [Event(entry.realtime_us, UNREADABLE_INPUT, entry.message)][: _GAP_LIMIT - len(self._gaps)]
+            return
         self._entries += 1
         if entry.realtime_us is not None:
             self._since = self._since or entry.realtime_us
@@ -48,7 +53,7 @@ class Diagnoser:
         return Diagnosis(
             verdict=self._verdict(failures),
             failures=failures,
-            events=tuple(event for run in runs for event in run.events),
+            events=(*self._gaps, *(event for run in runs for event in run.events)),
             lines_read=self._entries,
             since_us=self._since,
             until_us=self._until,

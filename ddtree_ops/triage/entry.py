@@ -25,6 +25,13 @@ OUTPUT_FIELDS = (
 )
 
 
+#: All that an entry is made of.
+FIELDS = frozenset((*OUTPUT_FIELDS, "__CURSOR", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_BOOT_ID"))
+
+#: The `transport` of an entry that stands for bytes which were no entry.
+UNREADABLE = "unreadable"
+
+
 class LineBreak(StrEnum):
     """Why an entry ends where no newline stood (systemd.journal-fields(7), _LINE_BREAK=)."""
 
@@ -57,12 +64,22 @@ class JournalEntry(NamedTuple):
     truncated: bool = False
 
 
+_DIGITS = 20  # of the largest 64-bit number
 _LINE_BREAKS = {item.value: item for item in LineBreak}
 
 
 def number(text: str | None) -> int | None:
     """A field that should be a decimal number, or None."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    return int(text) if text is not None and len(text) <= _DIGITS and text.isascii() and text.isdigit() else None
+
+
+def unreadable(size: int, after: JournalEntry | None) -> JournalEntry:
+    """Stands for at least `size` bytes that could not be read; it has the place (cursor, times, run) of the entry before."""
+    message = f"{size:,} bytes or more of the journal's export could not be read here"
+    before = after or from_fields({}, "")
+    return before._replace(
+        message=message, unit=None, pid=None, comm=None, transport=UNREADABLE, line_break=None, truncated=False
+    )
 
 
 def from_fields(get: Mapping[str, str], message: str, truncated: bool = False) -> JournalEntry:

@@ -45,12 +45,12 @@ def parse_json_line(line: bytes | str) -> JournalEntry:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
+    while isinstance(value, list):
         if all(type(item) is int and 0 <= item < 256 for item in value):
             return bytes(value).decode("utf-8", "replace")
-        return _text(value[-1])  # a field that occurs several times: the last one counts, as in the export format
+        value = value[-1]  # a field that occurs several times: the last one counts, as in the export format
+    if isinstance(value, str):
+        return value
     return "" if value is None else str(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ddtree_ops.triage.deaths import unexplained_death
+from ddtree_ops.triage.deaths import unexplained_death, words_tell
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Device, Failure, Finding, Role
@@ -33,7 +33,7 @@ def judge(run: Run) -> list[Failure]:
     """The failures of a run that was read to its end."""
     groups = _groups(run)
     fatal = [group for group in groups if _is_fatal(group, run)]
-    if not fatal and run.died:
+    if not fatal and run.died and not words_tell(run):
         fatal = [group for group in groups if group.finding.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
     roots = [group for group in fatal if group.finding.kind is not Kind.PEER_RANK_FAILED]
     if roots:

@@ -50,6 +50,10 @@ class Confidence(StrEnum):
     UNKNOWN = "unknown"
 
 
+#: The kinds of events that tell what of the input wasn't read, or wasn't there. Every form of the report shows them.
+UNREADABLE_INPUT, NOTHING_LEFT = "unreadable_input", "nothing_left"
+
+
 class Verdict(StrEnum):
     """What the whole log says. INCONCLUSIVE: there was nothing to judge by."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddtree_ops.triage.events import Sign, read_event
 from ddtree_ops.triage.frames import HEADER
+from ddtree_ops.triage.last_words import LastWords, read_last_words
 from ddtree_ops.triage.lines import Line, Prefix, evidence, read_prefix
 from ddtree_ops.triage.model import Event, Evidence, FailurePhase, Finding, ParsedTraceback, Process
 from ddtree_ops.triage.numbers import Facts
@@ -15,6 +16,7 @@ from ddtree_ops.triage.phase_of import phase_of
 from ddtree_ops.triage.server_args import MARK, parse_server_args
 from ddtree_ops.triage.signatures.lines import match_line
 from ddtree_ops.triage.tracebacks import Tracebacks
+from ddtree_ops.units.exit_codes import ExitCode
 from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 
 _EVENT_LIMIT = 200
@@ -55,6 +57,9 @@ class Run:
         self.alive: set[int] = set()  # processes that the server looked at after the crash: they weren't the dead ones
         self.death_lines: list[Evidence] = []
         self.stopped_us: int | None = None
+        self.last_words: LastWords | None = None
+        self._remark: LastWords | None = None
+        self._loggers: set[int | None] = set()  # processes that write dated records: none of them is the launcher
         self._tracebacks = Tracebacks()
         self._tracker = PhaseTracker()
         self._heard_phase = False
@@ -88,6 +93,7 @@ class Run:
             self._observe(self._tracebacks.feed(line, prefix))
         if not line.progress:
             self._read_text(line, prefix.rest, prefix.dated)
+            self._read_words(line, prefix.dated)
         self._read_sign(line, prefix.rest, prefix.dated)
         self._read_phase(line, prefix)
 
@@ -122,6 +128,18 @@ class Run:
             at = line.entry.realtime_us
             self.observations.append(Observation(self.phase, process, None, finding, (evidence(line),), at, at))
 
+    def _read_words(self, line: Line, dated: bool) -> None:
+        """The last ones count. A line that says not how it ended is a refusal if systemd then sees that exit status."""
+        pid = line.entry.pid
+        if dated and pid is not None:
+            self._loggers.add(pid)
+        words = None if dated or pid in self._loggers else read_last_words(line)
+        if words is not None and not words.how:
+            self._remark = words
+        elif words is not None:
+            self.last_words = words
+            self.died = self.understood = True
+
     def _read_phase(self, line: Line, prefix: Prefix) -> None:
         """Of log records only: anything else may be quoted text."""
         if not prefix.dated or not may_matter(prefix.rest):
@@ -150,6 +168,8 @@ class Run:
         elif sign is Sign.EXITED:
             self.exit = (match["code"], int(match["status"]), match["name"])
             self.died = self.died or (not self.graceful and match["status"] != "0")
+            if self._remark and self.last_words is None and self.exit[1] == ExitCode.REFUSED:
+                self.last_words = replace(self._remark, how="refused")
         elif sign is Sign.RESULT:
             self.result = match["result"]
         self.oom_killed = self.oom_killed or sign is Sign.OOM_KILL or self.result == "oom-kill"

@@ -6,12 +6,14 @@ This file has no dependencies: it is shipped in the wheel `sglang-ddtree` as wel
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 _SHORT = 200
 _REPEATED = 8
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,10 @@ class Answer:
 
 
 def read_answer(body: bytes) -> Answer:
-    """Judge the body of an HTTP 200. Never raises on a strange one: it becomes the problem."""
+    """Judge the body of an HTTP 200. Never raises on a strange one: it becomes the problem.
+
+    Lone surrogates, which JSON can hold and UTF-8 can't, become U+FFFD in the text and the problem.
+    """
     try:
         data = json.loads(body)
         text, meta = data["text"], data.get("meta_info") or {}
@@ -36,6 +41,7 @@ def read_answer(body: bytes) -> Answer:
         text, meta = None, None
     if not isinstance(text, str) or not isinstance(meta, dict):
         return Answer("", {}, f"not an answer of /generate: {short(body)}")
+    text = _SURROGATE.sub("\ufffd", text)
     if aborted := _aborted(meta.get("finish_reason")):
         return Answer(text, meta, aborted)
     if not text.strip():
@@ -51,7 +57,15 @@ def short(body: bytes) -> str:
 
 def _aborted(reason: object) -> str | None:
     kind, message = (reason.get("type"), reason.get("message")) if isinstance(reason, dict) else (reason, None)
-    return f"the request was aborted: {str(message or 'no reason given')[:_SHORT]}" if kind == "abort" else None
+    return f"the request was aborted: {_told(message)}" if kind == "abort" else None
+
+
+def _told(message: object) -> str:
+    try:
+        text = str(message or "no reason given")[:_SHORT]
+    except RecursionError:  # lists in lists, as deep as they could be read but deeper than they can be printed
+        return "a reason that can't be shown"
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _garbage(body: str) -> str | None:

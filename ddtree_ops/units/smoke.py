@@ -9,6 +9,7 @@ from ddtree_ops.ports import HttpRequest, HttpResponse
 from ddtree_ops.units.answers import read_answer, short
 
 DEFAULT_MAX_TOKENS = 16
+_LARGEST = 2**53  # beyond it not every whole number is a double
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def judge(canary: Canary, response: HttpResponse) -> SmokeResult:
         prompt=canary.prompt,
         text=answer.text,
         seconds=response.seconds,
-        tokens=int(_number(answer.meta.get("completion_tokens")) or 0),
+        tokens=_count(answer.meta.get("completion_tokens")),
         acceptance_length=_number(answer.meta.get("spec_accept_length")),
         problem=answer.problem or _unexpected(canary, answer.text),
     )
@@ -75,5 +76,13 @@ def _bad(canary: Canary, response: HttpResponse, problem: str) -> SmokeResult:
     return SmokeResult(canary.prompt, "", response.seconds, 0, None, problem)
 
 
+def _count(value: Any) -> int:
+    """0 for what is no count: JSON also has 1e999, NaN and numbers of a thousand digits."""
+    number = _number(value)
+    return int(number) if number is not None and number >= 0 else 0
+
+
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    """A number that any JSON reader can take, or None."""
+    fits = type(value) in (int, float) and -_LARGEST <= value <= _LARGEST  # false for NaN, too
+    return float(value) if fits else None

@@ -26,6 +26,7 @@ STATUS = {
     "host": "h",
     "serving": False,
     "release": None,
+    "current": None,
     "last_good": None,
     "unit": UNIT,
     "health": 0,

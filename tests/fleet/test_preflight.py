@@ -92,7 +92,8 @@ def role(name: str, folder: str) -> dict[str, object]:
 def test_roles_and_controller_agree_on_places() -> None:
     service, runtime = role("service", "vars"), role("runtime", "vars")
     assert role("preflight", "vars")["preflight_root"] == runtime["runtime_root"] == service["service_root"] == places.ROOT
-    assert service["service_secrets"] == runtime["service_secrets"] == places.CREDENTIALS
+    own = str(service["service_credentials"]).replace("{{ service_root }}", places.ROOT)
+    assert own.replace("releases/{{ release_id }}", "current") == places.CREDENTIALS
     assert service["service_state"] == places.STATE
     users = {role("service", "defaults")["service_user"], role("runtime", "defaults")["service_user"]}
     assert users | {role("model", "defaults")["model_user"]} == {places.SERVICE_USER}

@@ -116,6 +116,8 @@ class ModelShell:
                 return 0, f"/opt/ddtree/releases/{model.running}\n"
             case "sha256sum", _:
                 return 0, f"{'other' if model.unit_edited else 'own'}  x\n"
+            case "cat", (path,) if path.endswith("/api_key"):
+                return 1, ""
             case "cat", _:
                 return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
             case "python3", ("-c", _):

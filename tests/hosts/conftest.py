@@ -31,8 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
-    """Hosts ct200 and b300 of a lab of their own, beside any demo lab."""
-    lab = Lab("test")
+    """Hosts ct200 and b300 of a lab of their own, beside any demo lab; each pytest-xdist worker has one."""
+    lab = Lab("-".join(("test", os.environ.get("PYTEST_XDIST_WORKER", "main"))))
     lab.down()  # what a killed run may have left
     lab.up("ct200", "b300=b300-8x")
     try:
@@ -48,7 +48,7 @@ def lab_inventory(lab: Lab, tmp_path: Path) -> Path:
     shutil.copytree(PROJECT / "inventories" / "lab", target)
     for path in target.rglob("*.yml"):
         text = path.read_text()
-        path.write_text(text.replace("/var/lib/ddtree-lab/demo/", "/var/lib/ddtree-lab/test/"))
+        path.write_text(text.replace("/var/lib/ddtree-lab/demo", str(lab.state)))
     return target
 
 

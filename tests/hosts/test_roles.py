@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from tests.hosts.playbooks import HOST, LOCKS, PORT, RTX, SESAME, Target, chosen
 
 STATE = (
     *("/opt/ddtree/releases", "/opt/ddtree/current", "/opt/ddtree/last-good", "/opt/ddtree/wheelhouse"),
-    *("/etc/ddtree", "/var/lib/ddtree", f"/etc/systemd/system/ddtree-server@{PORT}.service"),
+    *("/var/lib/ddtree", f"/etc/systemd/system/ddtree-server@{PORT}.service"),
 )
 
 
@@ -47,7 +49,7 @@ def test_check_mode_on_a_fresh_host_says_what_would_happen_and_does_nothing(fres
     assert ran.code == 0, ran.output
     assert "would stage /opt/ddtree/releases/lab-a" in ran.output
     assert "sglang_simulator-" in ran.output
-    assert fresh.sh("ls -d /opt/ddtree /etc/ddtree /var/lib/ddtree 2>/dev/null || true") == ""
+    assert fresh.sh("ls -d /opt/ddtree /var/lib/ddtree 2>/dev/null || true") == ""
     assert fresh.sh("getent passwd ddtree || true") == ""
 
 
@@ -62,8 +64,8 @@ def test_a_fresh_host_gets_a_release_and_the_second_run_changes_nothing(fresh: T
     assert json.loads(fresh.sh(f"{run} sglang_ddtree.manifest verify --release {release}"))["ok"] is True
     assert "--model-path" in fresh.sh(f"{run} sglang.launch_server --help")
     assert fresh.sh(f"find {release} ! -type l -perm /022 -o ! -user root") == "", "root's, and writable by nobody else"
-    assert fresh.sh("stat -c '%a %U' /etc/ddtree/credentials/api_key").split() == ["400", "root"]
-    assert fresh.sh("cat /etc/ddtree/credentials/api_key") == SESAME
+    assert fresh.sh(f"stat -c '%a %U' {release}/credentials {release}/credentials/*").split() == ["700", "root", "400", "root"]
+    assert fresh.sh(f"cat {release}/credentials/api_key") == SESAME
     assert SESAME not in fresh.sh(f"cat {release}/*.json {release}/*.service")
 
     second = fresh.play("deploy.yml", variables("lab-a"))
@@ -142,15 +144,61 @@ def test_switching_twice_and_back_and_committing(clean: Target) -> None:
     assert clean.sh("readlink /opt/ddtree/last-good").strip() == "releases/lab-d"
 
 
-def test_a_credential_stays_while_a_release_loads_it(clean: Target) -> None:
-    assert clean.play("deploy.yml", variables("lab-f")).code == 0
-    assert clean.play("deploy.yml", variables("lab-g", release_credentials=[])).code == 0
+def test_each_release_has_its_own_credentials(clean: Target) -> None:
+    two = [{"name": name, "value": f"{name}-of-lab-f"} for name in ("api_key", "hf_token")]
+    assert clean.play("deploy.yml", variables("lab-f", release_credentials=two)).code == 0
+    assert clean.play("switch.yml", chosen("lab-f")).code == 0
+    assert clean.play("deploy.yml", variables("lab-g")).code == 0
+    assert keys(clean, "lab-f") == {"api_key": "api_key-of-lab-f", "hf_token": "hf_token-of-lab-f"}
+    assert keys(clean, "lab-g") == {"api_key": SESAME}
+
+    fewer = variables("lab-g", release_credentials=[{"name": "hf_token", "value": "other"}])
+    assert clean.play("deploy.yml", fewer).code == 0
+    assert keys(clean, "lab-g") == {"hf_token": "other"}, "one that the release doesn't name any more is gone"
+    assert clean.play("deploy.yml", fewer).recap("changed") == 0
+
+
+def test_another_key_for_the_current_release_waits_until_it_is_switched_to_again(clean: Target) -> None:
+    def key(value: str) -> dict[str, Any]:
+        return variables("lab-f", release_credentials=[{"name": "api_key", "value": value}])
+
+    for playbook, settings in (("deploy.yml", key("first")), ("switch.yml", chosen("lab-f")), ("deploy.yml", key("second"))):
+        ran = clean.play(playbook, settings)
+        assert ran.code == 0
+    assert keys(clean, "lab-f") == {"api_key": "first"}, "what a restart would load is as it was"
+    assert clean.play("switch.yml", chosen("lab-f"), "--check").code == 0
+    assert keys(clean, "lab-f") == {"api_key": "first"}
+    assert clean.play("switch.yml", chosen("lab-f")).code == 0
+    assert keys(clean, "lab-f") == {"api_key": "second"}
+    assert clean.play("deploy.yml", key("second")).recap("changed") == 0
+    assert "credentials.next" not in clean.sh("ls /opt/ddtree/releases/lab-f")
+
+    assert clean.play("deploy.yml", key("third")).code == 0
+    assert clean.play("deploy.yml", variables("lab-g")).code == 0
     assert clean.play("switch.yml", chosen("lab-g")).code == 0
-    assert clean.play("commit.yml", chosen("lab-g")).code == 0
-    assert clean.sh("ls /etc/ddtree/credentials").split() == ["api_key"], "a rollback to lab-f must still start"
-    clean.sh("rm -r /opt/ddtree/releases/lab-f")
-    assert clean.play("commit.yml", chosen("lab-g")).code == 0
-    assert clean.sh("ls /etc/ddtree/credentials").split() == []
+    assert clean.play("rollback.yml", chosen("lab-f")).code == 0
+    assert keys(clean, "lab-f") == {"api_key": "second"}, "a way back brings back what served"
+    assert "credentials.next" not in clean.sh("ls /opt/ddtree/releases/lab-f")
+
+
+@pytest.mark.parametrize(
+    "value", ["", "  ", "pass-1234\npass-5678", " pass-1234", "pass-1234\t", "pass-1234\u00e4", "pass-1234\x00"]
+)
+def test_a_credential_that_no_request_can_carry_is_refused_before_anything_is_written(clean: Target, value: str) -> None:
+    wrong = [{"name": "hf_token", "value": SESAME}, {"name": "api_key", "value": value}]
+    ran = clean.play("deploy.yml", variables("lab-f", release_credentials=wrong), "-vvv", "--diff")
+    assert ran.code != 0
+    assert re.search("credential api_key (is empty|must be one line of printable ASCII)", ran.output)
+    assert "credential hf_token" not in ran.output
+    assert SESAME not in ran.output
+    assert "pass-" not in ran.output
+    assert clean.sh("ls -d /opt/ddtree/releases /var/lib/ddtree 2>/dev/null || true") == ""
+
+
+def keys(target: Target, release: str) -> dict[str, str]:
+    """The credentials of a release, by name."""
+    folder = f"/opt/ddtree/releases/{release}/credentials"
+    return {name: target.sh(f"cat {folder}/{name}") for name in target.sh(f"ls -A {folder}").split()}
 
 
 def test_a_host_that_is_not_ready_is_refused_with_all_reasons_and_left_alone(fresh: Target) -> None:

@@ -59,14 +59,17 @@ def make_release(directory: Path, document: dict[str, Any]) -> Path:
     (release / "venv" / "bin").mkdir(parents=True)
     (release / "venv" / "bin" / "python").symlink_to(sys.executable)
     (release / "server.json").write_text(json.dumps(document), encoding="utf-8")
+    # the unit's working directory: nobody may import from it
+    for name in ("json", "sglang", "multiprocessing"):
+        (release / f"{name}.py").write_text("raise ImportError('taken from the working directory')\n", encoding="utf-8")
     return release
 
 
-def environment(directory: Path, story: str) -> dict[str, str]:
+def environment(directory: Path, story: str, key: str) -> dict[str, str]:
     """What the unit gives the launcher, and where the stand-ins for SGLang and journalctl are."""
     for name in ("credentials", "state", "cache", "bin"):
         (directory / name).mkdir(exist_ok=True)
-    (directory / "credentials" / "api_key").write_text(API_KEY + "\n", encoding="utf-8")
+    (directory / "credentials" / "api_key").write_text(key, encoding="utf-8")
     journalctl = directory / "bin" / "journalctl"
     journalctl.write_text(JOURNALCTL, encoding="utf-8")
     journalctl.chmod(0o755)
@@ -176,16 +179,26 @@ class Launched:
         self.manager.close()
 
 
-def launch(directory: Path, story: str, *, journal: bool = True, busy: bool = False, port: int = 0, **changes: Any) -> Launched:
-    """Start a launcher whose server tells `story`; `changes` go into server.json."""
+def launch(
+    directory: Path,
+    story: str,
+    *,
+    journal: bool = True,
+    busy: bool = False,
+    port: int = 0,
+    key: str = API_KEY + "\n",
+    **changes: Any,
+) -> Launched:
+    """Start a launcher whose server tells `story`; `key` is the credential's content, `changes` go into server.json."""
     port = port or free_port()
     release = make_release(directory, server_json(port, **changes))
-    variables = environment(directory, story) | ({} if journal else {"JOURNAL": "/nonexistent"})
+    variables = environment(directory, story, key) | ({} if journal else {"JOURNAL": "/nonexistent"})
     manager = Manager(variables["NOTIFY_SOCKET"], busy=busy)
     kept = Journal(directory / "journal.export")
-    command = (sys.executable, "-c", MAIN, "--release", str(release))
+    command = (sys.executable, "-P", "-c", MAIN, "--release", str(release))
     process = subprocess.Popen(
         command,
+        cwd=release,
         env=variables,
         stdin=subprocess.DEVNULL,
         stdout=kept.socket.fileno(),

@@ -42,11 +42,18 @@ def test_restarts_stop_even_if_each_load_takes_its_whole_budget() -> None:
 def test_credentials_are_named_and_never_written() -> None:
     text = render(release_credentials=[{"name": "api_key", "value": "k3y"}, {"name": "hf_token", "value": "t0ken"}])
     assert settings(text)["LoadCredential"] == [
-        "api_key:/etc/ddtree/credentials/api_key",
-        "hf_token:/etc/ddtree/credentials/hf_token",
+        "api_key:/opt/ddtree/current/credentials/api_key",
+        "hf_token:/opt/ddtree/current/credentials/hf_token",
     ]
     assert "k3y" not in text
     assert "t0ken" not in text
+
+
+def test_the_working_directory_tells_the_release_and_nothing_is_imported_from_it() -> None:
+    unit = settings(render())
+    assert unit["WorkingDirectory"] == ["/opt/ddtree/current"]
+    (command,) = unit["ExecStart"]
+    assert command.startswith("/opt/ddtree/current/venv/bin/python -P -m sglang_ddtree.launcher ")
 
 
 def test_no_cache_of_a_compiler_and_no_switch_of_sglang_is_set_beside_the_launcher() -> None:

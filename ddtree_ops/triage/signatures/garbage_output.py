@@ -7,13 +7,12 @@ import re
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 
-# sglang_ddtree/probe.py and launcher.py
-_LINE = re.compile(r"ddtree launcher: crashed: /generate: (?P<what>garbage: .*?)(?: \(exit \d+\))?$")
+_WORDS = re.compile(r"/generate: (?P<what>garbage: .*)")  # sglang_ddtree/probe.py
 
 
-def match_line(text: str) -> Finding | None:
-    """The launcher's last word."""
-    found = _LINE.match(text)
+def match_words(reason: str) -> Finding | None:
+    """The launcher's last words."""
+    found = _WORDS.fullmatch(reason)
     if found is None:
         return None
     return Finding(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from .server_config import ConfigError, Credential, ServerConfig
+
+# What an HTTP header carries unchanged: visible ASCII, spaces only inside (RFC 9110, section 5.5). Role service
+# asserts the same before anything is written.
+_USABLE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -19,16 +24,18 @@ class Secrets:
 
 
 def read_credential(name: str) -> str:
-    """The secret itself, without the newline that editors put behind it. Raises ConfigError."""
+    """The secret itself, without the newline that editors put behind it. Raises ConfigError, never with the value."""
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     if not directory:
         raise ConfigError(f"credential {name}: CREDENTIALS_DIRECTORY is not set; does the unit have LoadCredential={name}?")
     try:
-        value = (Path(directory) / name).read_text(encoding="utf-8").strip()
+        value = (Path(directory) / name).read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"credential {name}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
-    if not value:
+    if not value.strip():
         raise ConfigError(f"credential {name}: is empty")
+    if not _USABLE.fullmatch(value):
+        raise ConfigError(f"credential {name}: must be one line of printable ASCII without spaces at its ends")
     return value
 
 

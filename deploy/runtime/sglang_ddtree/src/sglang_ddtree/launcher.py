@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from . import boots
-from .credentials import read_credential
+from .credentials import read_credential, read_secrets
 from .ending import Ending
 from .environment import server_environment
 from .eta import Boot, Outcome
@@ -24,6 +24,7 @@ from .events import Events, StopRequested
 from .exit_codes import ExitCode
 from .gpu_memory import GpuMemory
 from .journal_follow import JournalFollower
+from .listening import PortUnusable, check_free
 from .loading import LoadWatch
 from .notify import Notifier, one_line
 from .pace import Pace
@@ -52,8 +53,9 @@ def main(argv: Sequence[str] | None = None, pace: Pace | None = None) -> int:
 
 
 def _refuse(notifier: Notifier, reason: str) -> int:
-    notifier.status(f"refused: {reason}")
-    print(f"ddtree launcher: {one_line(reason)}", file=sys.stderr)
+    words = f"refused: {reason}"
+    notifier.status(words)
+    _say(f"{words} (exit {int(ExitCode.REFUSED)})")
     return ExitCode.REFUSED
 
 
@@ -61,6 +63,7 @@ class Launch:
     """One start: the parts wired together, its time, and its boot record."""
 
     def __init__(self, release: Path, config: ServerConfig, notifier: Notifier, pace: Pace) -> None:
+        read_secrets(config)  # all of them: one that can't be is refused now, not by the server
         key = config.api_key_credential
         self._endpoint = Endpoint(config.listen, config.port, read_credential(key) if key else None)
         self._release = release
@@ -77,6 +80,10 @@ class Launch:
         """Start the server, supervise it, clean up. Returns the exit status."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda caught, _frame: self._events.put(StopRequested(caught)))
+        try:
+            check_free(self._config.listen, self._config.port)
+        except PortUnusable as reason:
+            return self._end(Ending(ExitCode.CRASHED, Outcome.CRASHED, f"crashed: {reason}"))
         environment = server_environment(self._config, self._release)
         try:
             server = ServerProcess(serve_command(self._release), environment, self._events)
@@ -104,6 +111,7 @@ class Launch:
             self._events,
             drain_s=self._config.drain_s,
             pace=self._pace,
+            port=self._config.port,
             on_ready=self._ready,
             gpu=gpu,
         )

@@ -18,6 +18,7 @@ from typing import Any
 from .answers import read_answer
 from .events import Events, Garbled, Generated
 from .notify import one_line
+from .redaction import redact
 from .server_config import ProbeRequest
 
 _HEALTH_TIMEOUT_S = 25.0  # SGLang's own health generation gives up after 20 s
@@ -41,6 +42,11 @@ class Endpoint:
     address: str
     port: int
     api_key: str | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must never be printed."""
+        return (self.api_key,) if self.api_key else ()
 
     def headers(self) -> dict[str, str]:
         """What every request carries."""
@@ -75,6 +81,9 @@ def _ask(endpoint: Endpoint, method: str, path: str, body: Mapping[str, Any] | N
         answer = response.read(_LARGEST_ANSWER)
     except (OSError, http.client.HTTPException) as error:
         raise NotReady(f"{path}: {error or type(error).__name__}") from None
+    except Exception as error:  # noqa: BLE001 - http.client's own words of a bad header hold the header: only the kind is told
+        carries = ", which carries the credential api_key" if endpoint.api_key else ""
+        raise NotReady(f"request{carries}: {type(error).__name__}") from None
     finally:
         connection.close()
     if response.status != http.HTTPStatus.OK:
@@ -107,11 +116,12 @@ class Prober:
         while not self._closing.is_set():
             try:
                 text = generate_once(self._endpoint, self._request)
-            except NotReady as reason:
-                self._say(str(reason))
-                garbage = garbage + 1 if isinstance(reason, Garbage) else 0
+            except NotReady as error:
+                reason = redact(str(error), self._endpoint.secrets)  # a server may answer with what it was sent
+                self._say(reason)
+                garbage = garbage + 1 if isinstance(error, Garbage) else 0
                 if garbage == _GARBAGE_IN_A_ROW:
-                    self._events.put(Garbled(str(reason)))
+                    self._events.put(Garbled(reason))
                     return
                 self._closing.wait(self._pause_s)
                 continue
@@ -119,6 +129,6 @@ class Prober:
             return
 
     def _say(self, reason: str) -> None:
-        if reason.startswith("/generate") and reason != self._said:
+        if not reason.startswith("/health") and reason != self._said:
             self._said = reason
             print(f"ddtree launcher: not ready: {reason}", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from .eta import Outcome
 from .events import Event, Events, Garbled, Generated, JournalLine, ServerExited, StopRequested
 from .exit_codes import ExitCode
 from .gpu_memory import GpuMemory
+from .listening import is_foreign, taken_text
 from .loading import LoadWatch
 from .notify import Notifier
 from .pace import Pace
@@ -31,6 +32,7 @@ class Supervisor:
         notifier: Notifier,
         events: Events,
         *,
+        port: int,
         drain_s: float,
         pace: Pace,
         on_ready: Callable[[float], None],
@@ -40,6 +42,7 @@ class Supervisor:
         self._watch = watch
         self._notifier = notifier
         self._events = events
+        self._port = port
         self._drain_s = drain_s
         self._pace = pace
         self._on_ready = on_ready
@@ -72,6 +75,8 @@ class Supervisor:
             case JournalLine():
                 self._read(event)
             case Generated() if self._stop_by is None and self._crash_seen is None:
+                if is_foreign(self._port, self._server.processes()):
+                    return Ending(ExitCode.CRASHED, Outcome.CRASHED, f"crashed: {taken_text(self._port)}")
                 self._ready = True
                 self._on_ready(time.monotonic())
                 self._next_look = 0.0  # READY=1 at once
