@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build, one_wheel, read_wheel
+from ddtree_ops.fleet.secret_refs import value_problem
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
@@ -45,8 +46,21 @@ def _wheels(spec: ServingSpec) -> tuple[LocalWheel, ...]:
 
 
 def _check_secrets(host: Host, spec: ServingSpec) -> None:
+    """What can be seen of the secrets here; values in an Ansible vault only Ansible can read, and the role checks them."""
     for name, ref in spec.secrets.items():
-        if ref.env is not None and not os.environ.get(ref.env):
-            raise InvalidInventory(f"{host.name}: secrets.{name}: environment variable {ref.env} is not set")
-        if ref.file is not None and not Path(assets.expand(ref.file)).expanduser().is_file():
-            raise InvalidInventory(f"{host.name}: secrets.{name}: no file at {ref.file}")
+        if ref.env is not None:
+            where, value = f"environment variable {ref.env}", os.environ.get(ref.env)
+        elif ref.file is not None:
+            where, value = f"file {ref.file}", _secret_file(Path(assets.expand(ref.file)).expanduser())
+        else:
+            continue
+        problem = "is not there" if value is None else value_problem(value)
+        if problem:
+            raise InvalidInventory(f"{host.name}: secrets.{name}: {where} {problem}")
+
+
+def _secret_file(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -39,3 +39,16 @@ def variable_hint(name: str) -> str | None:
 def _hint(reason: str, secret: str | None) -> str:
     where = f"ddtree_serving.secrets.{secret}" if secret else f"ddtree_serving.secrets, which knows {', '.join(KNOWN_SECRETS)}"
     return f"looks like a secret, and {reason}; use {where}"
+
+
+def value_problem(value: str) -> str | None:
+    """Why a secret's value can't be used, in words that don't show it; None if it can. One newline at the end is fine.
+
+    The rule is the roles' and the launcher's: what an HTTP header carries unchanged.
+    """
+    text = value.removesuffix("\n")
+    if not text.strip():
+        return "is empty"
+    if not text.isascii() or not text.isprintable() or text != text.strip():
+        return "must be one line of printable ASCII characters without spaces around it"
+    return None
