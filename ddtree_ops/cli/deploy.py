@@ -51,7 +51,7 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
         with make_view() as view:
             reports = [_one(*one, inventory, view, full=full, dry_run=dry_run, ask=ask) for one in chosen]
     except KeyboardInterrupt:
-        click.echo("the host goes on by itself; the same deploy again continues, `ddtree-ops rollback` goes back", err=True)
+        click.echo("nothing was undone on the host: the same deploy again takes it up, `ddtree-ops rollback` goes back", err=True)
         raise
     show_deployments(reports, form)
     return exit_code(report.exit_code for report in reports)

@@ -78,7 +78,7 @@ def test_first_deploy(lab: Lab, tool: Tool, ct200: Path) -> None:
 
 
 def test_the_release_is_immutable_for_the_service_and_each_rank_keeps_its_own_pid(lab: Lab, tool: Tool) -> None:
-    writable = "find /opt/ddtree /etc/ddtree -writable -not -type l -print -quit"
+    writable = "find /opt/ddtree -writable -not -type l -print -quit"
     assert lab.ssh("ct200", f"runuser -u ddtree -- {writable}").stdout == ""
     script = f"journalctl -u {UNIT} -o json --output-fields=_PID,MESSAGE -g 'Load weight begin' | grep -o '\"_PID\":\"[0-9]*\"'"
     assert len(set(lab.ssh("ct200", script).stdout.split())) == 8
