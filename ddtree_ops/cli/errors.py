@@ -10,7 +10,7 @@ from textwrap import indent
 import click
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.report.safe_text import block, one_line
+from ddtree_ops.report.safe_text import block, one_line, redacted
 
 SCHEMA = "ddtree-ops/error/v1"
 INTERRUPTED = 130
@@ -32,9 +32,9 @@ def show_document(kind: str, message: str, exit_code: int, hint: str | None = No
         document = {
             "schema": SCHEMA,
             "error": kind,
-            "message": message,
+            "message": redacted(message),
             "hint": hint,
-            "evidence": list(evidence),
+            "evidence": [redacted(line) for line in evidence],
             "exit_code": exit_code,
         }
         click.echo(json.dumps(document, indent=2))

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ddtree_ops.report.failure import FailureReport
+from ddtree_ops.report.safe_text import redacted
 
 SCHEMA = "ddtree-ops/deployment-report/v1"
 
@@ -72,12 +73,13 @@ class DeploymentReport:
         document = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.name not in ("steps", "failure", "evidence")
+            if field.name not in ("steps", "failure", "evidence", "error")
         }
         return {
             "schema": SCHEMA,
             **document,
-            "evidence": list(self.evidence),
+            "error": self.error and redacted(self.error),
+            "evidence": [redacted(line) for line in self.evidence],
             "steps": [dataclasses.asdict(step) for step in self.steps],
             "failure": self.failure.to_data() if self.failure else None,
         }
