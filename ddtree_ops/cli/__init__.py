@@ -79,9 +79,18 @@ def root() -> None:
 
 def main() -> None:
     """Entry point of the `ddtree-ops` command."""
+    _open_missing_streams()
     # SIGTERM as Ctrl-C: what is open is closed, temporary files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(_run())
+
+
+def _open_missing_streams() -> None:
+    """A caller may have closed them (`>&-`); libraries, and descriptors opened later in their place, would go wrong."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def _run() -> int:

@@ -43,4 +43,6 @@ def show_document(kind: str, message: str, exit_code: int, hint: str | None = No
 def wants_json() -> bool:
     """Was JSON asked for? Asked of argv, because the error may come before the options were parsed."""
     words = sys.argv[1:]
-    return "--format=json" in words or any(pair == ("--format", "json") for pair in itertools.pairwise(words))
+    given = [word.partition("=")[2] for word in words if word.startswith("--format=")]
+    given += [value for name, value in itertools.pairwise(words) if name == "--format"]
+    return given[-1:] == ["json"]

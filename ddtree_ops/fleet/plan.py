@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ddtree_ops.fleet import places
 from ddtree_ops.fleet.preflight import Finding, Severity
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import HostState
@@ -57,7 +58,17 @@ class Plan:
 
 def make_plan(host: str, release: Release, state: HostState, findings: tuple[Finding, ...]) -> Plan:
     """Compare the wanted release with the host; `findings` are what preflight saw there."""
-    return Plan(host, release, state, tuple(_changes(release, state)), findings)
+    return Plan(host, release, state, tuple(_changes(release, state)), (*findings, *_damage(release, state)))
+
+
+def _damage(release: Release, state: HostState) -> Iterator[Finding]:
+    if state.current == release.id and state.manifest(release.id) is None:
+        yield Finding(
+            "release_damaged",
+            Severity.ERROR,
+            f"the current release {release.id} has no readable manifest.json: its content can't be trusted",
+            f"deploy a changed spec (it makes a new release), then remove {places.RELEASES}/{release.id} and deploy this one",
+        )
 
 
 def _changes(release: Release, state: HostState) -> Iterator[Change]:

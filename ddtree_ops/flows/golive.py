@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ddtree_ops.errors import DdtreeOpsError, Unreachable
-from ddtree_ops.fleet.state import HostState, Releases
+from ddtree_ops.fleet.state import HostState
 from ddtree_ops.flows import smoke, triage
 from ddtree_ops.flows.look import look
 from ddtree_ops.flows.progress import StepLog, TaskNews, Tell
@@ -24,7 +24,7 @@ class GoLive:
     """
 
     def __init__(self, server: Server, playbooks: Playbooks, log: StepLog, tell: Tell, release: str) -> None:
-        self._server = server
+        self.server = server
         self._playbooks = playbooks
         self._log = log
         self._tell = tell
@@ -47,7 +47,7 @@ class GoLive:
         with self._log.step(switch) as step:
             self.link()
             self.restarted = True
-            before = restart(self._server)
+            before = restart(self.server)
             step.text = f"current -> {self._release}"
         self._wait(wait, lambda server, tell: wait_after(server, before, tell))
 
@@ -57,17 +57,17 @@ class GoLive:
 
     def _wait(self, name: str, wait: Callable[[Server, Tell], Waited]) -> None:
         with self._log.step(name) as step:
-            waited = wait(self._server, self._tell)
+            waited = wait(self.server, self._tell)
             self.failure = waited.failure
-            step.text = f"ready after {waited.check(self._server.shell.host):.1f} s"
+            step.text = f"ready after {waited.check(self.server.shell.host):.1f} s"
 
     def _smoke(self) -> None:
         with self._log.step("smoke") as step:
-            before: Mark = mark(self._server)
-            smoked = smoke.run(self._server)
+            before: Mark = mark(self.server)
+            smoked = smoke.run(self.server)
             if not smoked.ok:
-                self.failure = triage.since(self._server, before)
-            smoked.check(self._server.shell.host)
+                self.failure = triage.since(self.server, before)
+            smoked.check(self.server.shell.host)
             step.text = smoked.summary()
 
     def _commit(self) -> None:
@@ -76,11 +76,11 @@ class GoLive:
             step.text = f"last good is {self._release}"
 
     def _play(self, playbook: str) -> None:
-        variables: Mapping[str, object] = {"release_id": self._release, "service_port": self._server.port}
-        self._playbooks.run(playbook, self._server.shell.host, variables, self._tell_task)
+        variables: Mapping[str, object] = {"release_id": self._release, "service_port": self.server.port}
+        self._playbooks.run(playbook, self.server.shell.host, variables, self._tell_task)
 
     def _tell_task(self, task: TaskResult) -> None:
-        self._tell(TaskNews(self._server.shell.host, task))
+        self._tell(TaskNews(self.server.shell.host, task))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class WayBack:
             if not failed.restarted:
                 return self._undo_link(target)
             if target is None:
-                return self._stop()
+                return self._stop(failed.server)
             with_port = server_of(self._server, self._state, target)
             former = GoLive(with_port, self._playbooks, self._log, self._tell, target)
             former.switch_and_wait("switch back", "wait again")
@@ -125,9 +125,9 @@ class WayBack:
                 step.text = f"current -> {linked}; nothing was restarted"
         return WentBack(Serving(self._state.serving))
 
-    def _stop(self) -> WentBack:
+    def _stop(self, server: Server) -> WentBack:
         with self._log.step("stop") as step:
-            stop(self._server)
+            stop(server)
             step.text = "no former release to go back to"
         return WentBack(Serving(None))
 
@@ -137,10 +137,11 @@ def good_release(state: HostState) -> str | None:
     return state.last_good if state.manifest(state.last_good) else state.serving
 
 
-def server_of(server: Server, state: Releases, release: str) -> Server:
+def server_of(server: Server, state: HostState, release: str) -> Server:
     """The server as a release on the host runs it: an older release may serve on another port than the spec says now."""
     manifest = state.manifest(release)
-    return replace(server, port=manifest.port) if manifest and manifest.port else server
+    port = manifest.port if manifest else state.unit.port if state.running == release else None
+    return replace(server, port=port) if port else server
 
 
 def serving_now(server: Server, after: DdtreeOpsError) -> Serving:

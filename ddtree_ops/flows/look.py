@@ -15,17 +15,25 @@ from ddtree_ops.units.systemctl import UnitState
 
 
 def look(shell: Shell, port: int) -> HostState:
-    """What the host is now. `port` is the wanted one; the unit is that of the current release, which may have another.
+    """What the host is now. `port` is the wanted one; the unit is the one that runs, whatever port it has.
 
     Raises Unreachable.
     """
     found = look_releases(shell)
     current = found.manifest(found.current)
-    name = systemctl.unit_name((current and current.port) or port)
-    unit = unit_state(shell, name)
+    unit = _running_unit(shell, systemctl.unit_name((current and current.port) or port))
     running = state.parse_running(shell.run(state.running(unit.main_pid)).stdout) if unit.main_pid else None
-    digest = state.parse_digest(shell.run(state.unit_digest(name)).stdout)
+    digest = state.parse_digest(shell.run(state.unit_digest(unit.name)).stdout)
     return HostState(found.current, found.last_good, found.manifests, unit, running, digest)
+
+
+def _running_unit(shell: Shell, likely: str) -> UnitState:
+    """The unit by that name, unless it has no process and another one of ours has (an interrupted change of port)."""
+    first = unit_state(shell, likely)
+    if first.main_pid:
+        return first
+    others = (name for name in systemctl.parse_servers(shell.run(systemctl.servers()).stdout) if name != likely)
+    return next((one for one in (unit_state(shell, name) for name in others) if one.main_pid), first)
 
 
 def look_releases(shell: Shell) -> Releases:

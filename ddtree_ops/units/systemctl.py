@@ -8,6 +8,7 @@ from enum import StrEnum
 from ddtree_ops.ports import Command
 
 PROPERTIES = (
+    "Id",
     "LoadState",
     "ActiveState",
     "SubState",
@@ -40,6 +41,7 @@ class Active(StrEnum):
 class UnitState:
     """One look at a unit. Timestamps are text as systemd prints them with `--timestamp=unix`: `@seconds`, or empty."""
 
+    name: str
     load: str
     active: Active
     sub: str
@@ -56,6 +58,12 @@ class UnitState:
     @property
     def exists(self) -> bool:
         return self.load == "loaded"
+
+    @property
+    def port(self) -> int | None:
+        """The port in the unit's name."""
+        text = self.name.partition("@")[2].removesuffix(".service")
+        return int(text) if text.isdigit() else None
 
     @property
     def serving(self) -> bool:
@@ -82,6 +90,7 @@ def parse_show(text: str) -> UnitState:
     """`Key=value` lines of show() into a UnitState; missing keys are empty."""
     values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     return UnitState(
+        name=values.get("Id", ""),
         load=values.get("LoadState", ""),
         active=Active(values.get("ActiveState") or "inactive"),
         sub=values.get("SubState", ""),

@@ -114,6 +114,23 @@ def test_a_full_disk_under_stdout_is_one_line() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("closed", ["0<&-", ">&-", "2>&-", "0<&- >&- 2>&-"])
+def test_closed_streams_are_survived(closed: str) -> None:
+    command = f"{sys.executable} -c 'from ddtree_ops.cli import main; main()' deploy --host nobody --format json {closed}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PROJECT,
+        timeout=30,
+        env={**os.environ, "DDTREE_OPS_INVENTORY": "inventories/lab"},
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert closed != "2>&-" or json.loads(done.stdout)["exit_code"] == 2
+
+
 def test_no_color_is_honoured() -> None:
     command = f"{sys.executable} -c 'from ddtree_ops.cli import main; main()' doctor"
     done = subprocess.run(

@@ -31,6 +31,7 @@ class HostModel:
     running: str | None = None
     committed: list[str] = field(default_factory=list)
     unit_edited: bool = False
+    unit_port: int = 30000
     last_good: str | None = None
     active: str = "inactive"
     crashing: set[str] = field(default_factory=set)
@@ -46,6 +47,7 @@ class HostModel:
     def restart(self) -> None:
         self.runs += 1
         self.running = self.current
+        self.unit_port = self.port(self.current)
         self.active = "failed" if self.current in self.crashing else "active"
 
     def port(self, release: str | None) -> int:
@@ -56,14 +58,14 @@ class HostModel:
         return f"\0{release}\0{json.dumps({'id': release, **content})}"
 
     def state(self, unit: str) -> str:
-        if unit != f"ddtree-server@{self.port(self.current)}.service":
-            return "LoadState=not-found\nActiveState=inactive\nSubState=dead\n"
+        if unit != f"ddtree-server@{self.unit_port}.service":
+            return f"Id={unit}\nLoadState=not-found\nActiveState=inactive\nSubState=dead\n"
         sub = {"active": "running", "failed": "failed"}.get(self.active, "dead")
         code = 70 if self.active == "failed" else 0
         load = "loaded" if self.current else "not-found"
         pid = 7 if self.active == "active" else 0
         return (
-            f"LoadState={load}\nActiveState={self.active}\nSubState={sub}\nInvocationID=run{self.runs}\n"
+            f"Id={unit}\nLoadState={load}\nActiveState={self.active}\nSubState={sub}\nInvocationID=run{self.runs}\n"
             f"ExecMainStatus={code}\nUnitFileState=enabled\nMainPID={pid}\n"
         )
 

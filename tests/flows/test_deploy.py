@@ -42,6 +42,7 @@ def serving_old(**changes: object) -> HostModel:
     for name, value in changes.items():
         setattr(model, name, value)
     model.running = model.running or model.current
+    model.unit_port = model.port(model.running)
     return model
 
 
@@ -81,6 +82,22 @@ def test_a_changed_port_stops_the_old_server_and_the_way_back_finds_its_port() -
     assert (report.outcome, report.serving) == (Outcome.ROLLED_BACK, OLD)
     disabled = [argv[-1] for argv in model.commands if argv[:2] == ("systemctl", "disable")]
     assert disabled == ["ddtree-server@31000.service", "ddtree-server@30000.service"]
+
+
+def test_a_change_of_port_that_was_cut_short_is_seen() -> None:
+    """Killed between link and restart: the old release still serves on its own port, and a failure goes back to it."""
+    model = serving_old(releases=[OLD, NEW.id], ports={OLD: 31000}, current=NEW.id, running=OLD, crashing={NEW.id})
+    assert deploy(model, dry_run=True).serving == OLD
+    report = deploy(model)
+    assert (report.outcome, report.serving) == (Outcome.ROLLED_BACK, OLD)
+    assert model.unit_port == 31000
+
+
+def test_a_damaged_current_release_is_a_finding() -> None:
+    model = serving_old(releases=[], current=NEW.id, last_good=NEW.id)
+    report = deploy(model)
+    assert (report.outcome, report.exit_code) == (Outcome.REFUSED, 7)
+    assert "manifest" in str(report.error)
 
 
 def test_a_dry_run_plays_nothing() -> None:
@@ -203,6 +220,14 @@ def test_a_rollback_that_fails_brings_back_what_served() -> None:
     report = rollback(serving_old(releases=[OLD, "lab-bad"], crashing={"lab-bad"}), "lab-bad")
     assert (report.outcome, report.exit_code, report.serving) == (Outcome.FAILED, 4, OLD)
     assert report.failure is not None
+
+
+def test_a_failed_rollback_with_nothing_before_stops_the_unit_that_failed() -> None:
+    model = serving_old(releases=["lab-bad"], ports={"lab-bad": 31000}, current=None, last_good=None, active="inactive")
+    model.crashing = {"lab-bad"}
+    report = rollback(model, "lab-bad")
+    assert (report.outcome, report.serving) == (Outcome.FAILED, None)
+    assert ("systemctl", "stop", "ddtree-server@31000.service") in model.commands
 
 
 def test_an_ambiguous_prefix_is_refused() -> None:
