@@ -45,7 +45,7 @@ lab-down:  ## stop and clean the lab
 test: setup check unit hosts  ## everything: static checks, unit tests, tests on real lab hosts
 
 unit: setup  ## tests that need nothing
-	$(BIN)/python -m pytest -m "not hosts"
+	$(BIN)/python -m pytest -m "not hosts" -n 2 --dist loadfile
 
 hosts: setup  ## tests on real systemd hosts, booted and cleaned by the tests (root)
 	$(BIN)/python -m pytest -m hosts -n 2 --dist loadfile
