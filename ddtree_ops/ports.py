@@ -140,8 +140,6 @@ class Playbooks(Protocol):
 
 
 class Clock(Protocol):
-    """Time for deadlines (monotonic, seconds) and for people (wall clock, seconds since the epoch)."""
+    """Time for deadlines and durations, in seconds; it never jumps."""
 
     def monotonic(self) -> float: ...
-
-    def wall(self) -> float: ...

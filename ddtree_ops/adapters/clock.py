@@ -8,6 +8,3 @@ import time
 class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
-
-    def wall(self) -> float:
-        return time.time()

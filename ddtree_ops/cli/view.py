@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ddtree_ops.units.readiness import Waiting
 
 PLAIN_LOAD_SECONDS = 10.0
-_MARKS = {StepState.OK: ("✓", "green"), StepState.SKIPPED: ("-", "dim"), StepState.FAILED: ("✗", "red")}
+_MARKS = {StepState.OK: ("✓", "green"), StepState.FAILED: ("✗", "red")}
 
 
 def make_view() -> PlainView | LiveView:

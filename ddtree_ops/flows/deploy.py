@@ -12,10 +12,11 @@ from ddtree_ops.errors import DdtreeOpsError, Refused
 from ddtree_ops.fleet.plan import Plan, make_plan
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.flows import validate
-from ddtree_ops.flows.golive import GoLive, WayBack, good_release, serving_now
+from ddtree_ops.flows.golive import GoLive
 from ddtree_ops.flows.look import look, preflight_findings
 from ddtree_ops.flows.progress import StepLog, TaskNews, Tell
 from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.wayback import WayBack, good_release, serving_now
 from ddtree_ops.ports import Playbooks, TaskResult
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from ddtree_ops.errors import DdtreeOpsError, UsageError
 from ddtree_ops.fleet.state import HostState, Releases, audit, parse_committed
-from ddtree_ops.flows.golive import GoLive, WayBack, server_of, serving_now
+from ddtree_ops.flows.golive import GoLive
 from ddtree_ops.flows.look import look
 from ddtree_ops.flows.progress import StepLog, Tell
 from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.wayback import WayBack, server_of, serving_now
 from ddtree_ops.ports import Playbooks
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
 from ddtree_ops.report.failure import FailureReport

@@ -17,7 +17,6 @@ class StepState(StrEnum):
     """How a step ended."""
 
     OK = "ok"
-    SKIPPED = "skipped"
     FAILED = "failed"
 
 
