@@ -15,6 +15,8 @@ from ddtree_ops.units.systemctl import Active, UnitState
 
 # After the first sign of a crash, so long do we read on: the other ranks' tracebacks belong to the same report.
 LINGER_SECONDS = 1.0
+# After a right answer over HTTP, so long may the launcher take to tell systemd: whoever asks next shall see `active`.
+SETTLE_SECONDS = 5.0
 # The launcher judges a stall itself; only when it is silent, too, do we, and so much later.
 STALL_MARGIN_SECONDS = 30.0
 
@@ -97,6 +99,7 @@ class Readiness:
         self._fatal_reason = ""
         self._crash = CrashWatch()
         self._end: Verdict | None = None
+        self._answered: Ready | None = None
 
     @property
     def invocation(self) -> str | None:
@@ -128,7 +131,7 @@ class Readiness:
         if self._ended_badly(state):
             self._judge_end(state, now)
         elif state.serving and self._fatal_at is None:
-            self._end = Ready(now - self._started, "systemd")
+            self._end = self._answered or Ready(now - self._started, "systemd")
 
     def answered(self, now: float) -> None:
         """A real generation came back right over HTTP.
@@ -137,7 +140,7 @@ class Readiness:
         """
         segment = self.waiting(now).segment
         if self._fatal_at is None and segment in _PORT_IS_OPEN:
-            self._end = Ready(now - self._started, "http")
+            self._answered = self._answered or Ready(now - self._started, "http")
 
     def verdict(self, now: float) -> Verdict | None:
         """The end, if there is one; a crash is held back for LINGER_SECONDS so that its report is whole."""
@@ -146,6 +149,8 @@ class Readiness:
         seconds = now - self._started
         if self._fatal_at is not None:
             return Died(seconds, self._died_of()) if now - self._fatal_at >= LINGER_SECONDS else None
+        if self._answered is not None and seconds - self._answered.seconds >= SETTLE_SECONDS:
+            return self._answered
         if seconds > self._budget:
             return TimedOut(seconds, f"not ready after {seconds:.0f} s; last: {self._last()}")
         if now - self._moved > self._stall_after + STALL_MARGIN_SECONDS:

@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from ddtree_ops.units.readiness import LINGER_SECONDS, STALL_MARGIN_SECONDS, Died, Readiness, Ready, Stalled, TimedOut
+from ddtree_ops.units.readiness import (
+    LINGER_SECONDS,
+    SETTLE_SECONDS,
+    STALL_MARGIN_SECONDS,
+    Died,
+    Readiness,
+    Ready,
+    Stalled,
+    TimedOut,
+)
 from ddtree_ops.units.systemctl import Active, UnitState, parse_show
 
 LOADING = parse_show(
@@ -50,11 +59,20 @@ def test_an_answer_before_the_port_is_ours_is_somebody_elses() -> None:
     assert machine.verdict(106.0) is None
 
 
-def test_http_says_ready_first() -> None:
+def test_http_says_ready_first_and_systemd_follows() -> None:
     machine = readiness()
     machine.unit(replace(LOADING, status_text="warmup eta 2s"), 105.0)
     machine.answered(139.0)
-    assert machine.verdict(139.0) == Ready(39.0, "http")
+    assert machine.verdict(139.0) is None
+    machine.unit(SERVING, 139.4)
+    assert machine.verdict(139.4) == Ready(39.0, "http")
+
+
+def test_http_alone_is_enough_in_the_end() -> None:
+    machine = readiness()
+    machine.unit(replace(LOADING, status_text="warmup eta 2s"), 105.0)
+    machine.answered(139.0)
+    assert machine.verdict(139.0 + SETTLE_SECONDS) == Ready(39.0, "http")
 
 
 def test_what_the_replaced_run_says_counts_for_nothing() -> None:
