@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ddtree_ops.report.safe_text import block, one_line, rfc3339
-from ddtree_ops.triage.model import Event, Failure, Frame, ParsedException
+from ddtree_ops.triage.block import Frame, ParsedException, Thread
+from ddtree_ops.triage.model import Event, Failure
 
 
 def failure_data(failure: Failure) -> dict[str, Any]:
@@ -40,7 +41,8 @@ def failure_data(failure: Failure) -> dict[str, Any]:
         "cause": failure.cause and one_line(failure.cause),
         "fixes": [one_line(item) for item in failure.fixes],
         "confidence": failure.confidence.value,
-        "devices": [{"gpu": item.gpu} for item in failure.devices],
+        "devices": [{"gpu": item.gpu, "pci": item.pci, "suspect": item.suspect} for item in failure.devices],
+        "threads": [_thread(item) for item in failure.threads],
     }
 
 
@@ -57,6 +59,17 @@ def _exception(item: ParsedException) -> dict[str, Any]:
         "complete": item.complete,
         "frames": [_frame(frame) for frame in item.frames],
         "parent": item.parent,
+        "language": item.language.value,
+        "notes": [block(note) for note in item.notes],
+    }
+
+
+def _thread(item: Thread) -> dict[str, Any]:
+    return {
+        "id": item.id and one_line(item.id),
+        "name": item.name and one_line(item.name),
+        "current": item.current,
+        "frames": [_frame(frame) for frame in item.frames],
     }
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.forms.read import read_log
 from ddtree_ops.triage.model import NOTHING_LEFT, Event
 
 _UNITS_NAMED = 8
@@ -19,6 +20,11 @@ def triage_entries(entries: Iterable[JournalEntry], host: str | None = None, uni
     for entry in entries:
         diagnoser.feed(entry)
     return from_diagnosis(diagnoser.finish(), host=host, unit=unit)
+
+
+def triage_bytes(chunks: Iterable[bytes], host: str | None = None, unit: str | None = None) -> FailureReport:
+    """Read a log in whatever form and report."""
+    return triage_entries(read_log(chunks), host, unit)
 
 
 def of_one_unit(entries: Iterable[JournalEntry], unit: str) -> FailureReport:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ddtree_ops.report.safe_text import one_line
-from ddtree_ops.triage.model import NOTHING_LEFT, UNREADABLE_INPUT, Event, Failure, Frame, ParsedException, Verdict
+from ddtree_ops.triage.block import Frame, ParsedException
+from ddtree_ops.triage.model import NOTHING_LEFT, UNREADABLE_INPUT, Event, Failure, Verdict
 
 _VERDICTS = {
     Verdict.NO_FAILURE: "No failure found",

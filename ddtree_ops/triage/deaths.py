@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass, replace
 
+from ddtree_ops.triage.block import Evidence
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import evidence
-from ddtree_ops.triage.model import Confidence, Evidence, Failure, Process, Role
+from ddtree_ops.triage.model import Confidence, Failure, Process, Role
 from ddtree_ops.triage.run import Run
-from ddtree_ops.triage.signatures.lines import match_words
+from ddtree_ops.triage.signatures import match_words
 from ddtree_ops.triage.signatures.peer_rank_failed import says_vanished
 
 
@@ -87,7 +88,7 @@ def _by_watchdog(run: Run, lost_peers: bool) -> _Death | None:
 
 def _by_silence(run: Run) -> _Death | None:
     """The ranks that lost a peer speak, so does one that raises: who was killed is among those without a last word."""
-    messages = [item.message for seen in run.observations if seen.traceback for item in seen.traceback.exceptions]
+    messages = [item.message for seen in run.observations for item in seen.block.exceptions]
     if not any(says_vanished(message) for message in messages):
         return None
     spoken = {item.process.pid for item in run.observations}

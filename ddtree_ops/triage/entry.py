@@ -25,8 +25,8 @@ OUTPUT_FIELDS = (
 )
 
 
-#: All that an entry is made of.
-FIELDS = frozenset((*OUTPUT_FIELDS, "__CURSOR", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_BOOT_ID"))
+#: All that an entry is made of. The host's name is not asked for over SSH, where it is known.
+FIELDS = frozenset((*OUTPUT_FIELDS, "__CURSOR", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_BOOT_ID", "_HOSTNAME"))
 
 #: The `transport` of an entry that stands for bytes which were no entry.
 UNREADABLE = "unreadable"
@@ -62,6 +62,7 @@ class JournalEntry(NamedTuple):
     message: str
     line_break: LineBreak | None
     truncated: bool = False
+    hostname: str | None = None
 
 
 _DIGITS = 20  # of the largest 64-bit number
@@ -99,4 +100,5 @@ def from_fields(get: Mapping[str, str], message: str, truncated: bool = False) -
         message,
         _LINE_BREAKS.get(field("_LINE_BREAK") or ""),
         truncated,
+        field("_HOSTNAME"),
     )

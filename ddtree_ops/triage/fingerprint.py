@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from ddtree_ops.triage.model import Frame, ParsedException
+from ddtree_ops.triage.block import Frame, ParsedException
 
 
 def fingerprint(exceptions: Iterable[ParsedException], otherwise: str = "") -> str:

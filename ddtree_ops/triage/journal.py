@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.triage.entry import OUTPUT_FIELDS
-from ddtree_ops.triage.export_stream import read_export
-from ddtree_ops.triage.json_lines import read_json
+from ddtree_ops.triage.forms.export_stream import read_export
+from ddtree_ops.triage.forms.json_lines import read_json
 
 __all__ = ["follow", "last_cursor", "parse_cursor", "read", "read_export", "read_json"]
 

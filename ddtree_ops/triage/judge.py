@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ddtree_ops.triage.block import Device
 from ddtree_ops.triage.deaths import unexplained_death, words_tell
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
-from ddtree_ops.triage.model import Confidence, Device, Failure, Finding, Role
+from ddtree_ops.triage.model import Confidence, Failure, Finding, Role
 from ddtree_ops.triage.run import Observation, Run
-from ddtree_ops.triage.signatures import SIGNATURES, Context
+from ddtree_ops.triage.signatures import Context, match
 
 _ORDER = {Role.ROOT: 0, Role.CONSEQUENCE: 1, Role.REQUEST: 2, Role.NOISE: 3}
 _LIVES_ON = (Kind.REQUEST_ERROR, Kind.BACKGROUND_TASK_ERROR)
@@ -59,25 +60,22 @@ def _groups(run: Run) -> list[_Group]:
         name = _name(item)
         group = found.get(name)
         if group is None:
-            group = found[name] = _Group(name, item.finding or _recognise(item, run))
+            group = found[name] = _Group(name, _recognise(item, run))
         group.members.append(item)
     return list(found.values())
 
 
 def _name(item: Observation) -> str:
-    if item.traceback is not None:
-        return fingerprint(item.traceback.exceptions)
-    return fingerprint((), f"{item.finding.kind}\n{item.finding.title}" if item.finding else "")
+    if item.block.exceptions:
+        return fingerprint(item.block.exceptions)
+    return fingerprint((), f"{item.finding.kind}\n{item.finding.title}" if item.finding else item.block.origin)
 
 
 def _recognise(item: Observation, run: Run) -> Finding:
-    assert item.traceback is not None  # noqa: S101 - an observation has one or the other
-    context = Context(item.traceback, item.phase, run.facts)
-    for signature in SIGNATURES:
-        finding = signature(context)
-        if finding:
-            return finding
-    ending = item.traceback.ending
+    finding = item.finding or match(Context(item.block, item.phase, run.facts))
+    if finding:
+        return finding
+    ending = item.block.ending
     first = ending.message.strip().split("\n", 1)[0]
     title = f"{ending.type}: {first}" if first else ending.type
     return Finding(Kind.UNKNOWN, title[:200], None, (), Confidence.UNKNOWN)
@@ -87,10 +85,10 @@ def _is_fatal(group: _Group, run: Run) -> bool:
     """SGLang's "... hit an exception" ends the server; a bare traceback ends its process if that never speaks again."""
     if group.finding.kind in _LIVES_ON or _after_stop(group, run):
         return False
-    traceback = group.first.traceback
-    if traceback is None or (traceback.record and traceback.header.endswith("hit an exception")):
+    block = group.first.block
+    if not block.exceptions or (block.record and block.header.endswith("hit an exception")):
         return True
-    if traceback.record or run.serving:
+    if block.record or run.serving:
         return run.died and _is_last_word(group, run)
     return _is_last_word(group, run)
 
@@ -101,11 +99,11 @@ def _is_last_word(group: _Group, run: Run) -> bool:
     if spoken is None or last.process.pid is None:
         return True
     spoken_us = spoken.entry.realtime_us
-    return spoken_us is None or last.last_us is None or spoken_us <= last.last_us
+    return spoken_us is None or last.block.last_us is None or spoken_us <= last.block.last_us
 
 
 def _after_stop(group: _Group, run: Run) -> bool:
-    first = group.first.first_us
+    first = group.first.block.first_us
     return run.graceful and (run.stopped_us is None or first is None or first >= run.stopped_us)
 
 
@@ -124,21 +122,22 @@ def _failure(group: _Group, run: Run, role: Role) -> Failure:
         title=finding.title,
         role=role,
         phase=first.phase,
-        first_us=first.first_us,
-        last_us=group.members[-1].last_us,
+        first_us=first.block.first_us,
+        last_us=group.members[-1].block.last_us,
         count=len(group.members),
         processes=processes,
-        exceptions=first.traceback.exceptions if first.traceback else (),
+        exceptions=first.block.exceptions,
         numbers=finding.numbers,
-        evidence=first.evidence,
+        evidence=first.block.evidence,
         cause=finding.cause,
         fixes=finding.fixes,
         confidence=finding.confidence,
         devices=_devices(group, run),
+        threads=first.block.threads,
     )
 
 
 def _devices(group: _Group, run: Run) -> tuple[Device, ...]:
     """Every rank names its own GPU."""
-    named = [item.finding or _recognise(item, run) for item in group.members[:64]]
+    named = [_recognise(item, run) for item in group.members[:64]]
     return tuple(dict.fromkeys(device for finding in named for device in finding.devices))

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ddtree_ops.triage.block import Evidence
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import Line, evidence
-from ddtree_ops.triage.model import Evidence, Failure
+from ddtree_ops.triage.model import Failure
 
 MARK = "ddtree launcher: "
 _WORDS = re.compile(re.escape(MARK) + r"(?:(?P<how>refused|crashed|stalled): )?(?P<reason>.*?)(?: \(exit \d+\))?\s*$")

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ddtree_ops.triage.block import Block, Evidence, Origin
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
-from ddtree_ops.triage.model import Evidence
 
 # ECMA-48: CSI sequences, OSC/DCS/PM/APC/SOS strings up to BEL or ST, other two-character escapes.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]")
@@ -100,6 +100,13 @@ def read_prefix(text: str) -> Prefix:
 def evidence(line: Line) -> Evidence:
     """A line as evidence; cut, for a line can be very long."""
     return Evidence(line.entry.cursor, line.number, line.entry.realtime_us, line.text.strip()[:_EVIDENCE_LIMIT])
+
+
+def line_block(line: Line, rest: str) -> Block:
+    """A block of this one line; `rest` is its text without prefix."""
+    entry, at = line.entry, line.entry.realtime_us
+    told = (evidence(line),)
+    return Block(entry.pid, None, entry.comm, "", False, (), told, at, at, Origin.LINE, (rest[:_EVIDENCE_LIMIT],))
 
 
 class LineAssembler:

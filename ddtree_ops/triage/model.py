@@ -6,15 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ddtree_ops.triage.block import Device, Evidence, ParsedException, Thread
 from ddtree_ops.triage.kinds import Kind
-
-
-class Relation(StrEnum):
-    """How an exception follows from the one printed before it."""
-
-    CAUSE = "cause"
-    CONTEXT = "context"
-    GROUP = "group"
 
 
 class Role(StrEnum):
@@ -63,63 +56,6 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One stack frame. `in_app`: neither Python's nor a general library's code. `repeated`: further times it was left out."""
-
-    file: str
-    line: int | None
-    function: str | None
-    code: str | None = None
-    in_app: bool = True
-    repeated: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedException:
-    """One exception of a traceback; frames outermost first. `parent`: index of the group that holds it."""
-
-    type: str
-    message: str
-    relation: Relation | None
-    frames: tuple[Frame, ...]
-    complete: bool = True
-    parent: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One line of the log, cleaned: its cursor, its number among the entries read, its time since the epoch."""
-
-    cursor: str | None
-    line: int | None
-    time_us: int | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedTraceback:
-    """A whole printed traceback. `header`: the text before `Traceback (most recent call last):` on its line.
-
-    `record`: it was logged as one record (dated prefix), not printed by the interpreter. `last_us`: time of its last line.
-    """
-
-    pid: int | None
-    rank: str | None
-    comm: str | None
-    header: str
-    record: bool
-    exceptions: tuple[ParsedException, ...]
-    evidence: tuple[Evidence, ...]
-    first_us: int | None
-    last_us: int | None
-
-    @property
-    def ending(self) -> ParsedException:
-        """The exception that ended the process: the last one outside groups."""
-        return [item for item in self.exceptions if item.parent is None][-1]
-
-
-@dataclass(frozen=True, slots=True)
 class Process:
     """A process a failure happened in; `rank` as printed."""
 
@@ -135,13 +71,6 @@ class Number:
     value: int
     expression: str
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """A GPU that the failure names."""
-
-    gpu: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +115,7 @@ class Failure:
     fixes: tuple[str, ...]
     confidence: Confidence
     devices: tuple[Device, ...] = ()
+    threads: tuple[Thread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

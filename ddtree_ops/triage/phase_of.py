@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddtree_ops.triage.model import FailurePhase, ParsedTraceback
+from ddtree_ops.triage.block import Block
+from ddtree_ops.triage.model import FailurePhase
 
 _BY_FUNCTION = {
     "prepare_server_args": FailurePhase.ARGUMENTS,
@@ -20,14 +21,12 @@ _BY_FUNCTION = {
 _RUNNING = (FailurePhase.WARMUP, FailurePhase.SERVING, FailurePhase.SHUTDOWN)
 
 
-def phase_of(traceback: ParsedTraceback | None, followed: FailurePhase) -> FailurePhase:
+def phase_of(block: Block, followed: FailurePhase) -> FailurePhase:
     """The phase by the stack where it is plain, else the one that the log was in (`followed`).
 
     An event loop on the stack means that the server was up, whatever else is called below it.
     """
-    if traceback is None:
-        return followed
-    functions = [frame.function or "" for item in traceback.exceptions for frame in item.frames]
+    functions = [frame.function or "" for item in block.exceptions for frame in item.frames]
     if any(name.startswith("event_loop_") for name in functions):
         return followed if followed in _RUNNING else FailurePhase.SERVING
     for name in reversed(functions):

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ddtree_ops.triage.block import Block, Evidence
+from ddtree_ops.triage.blocks import RECOGNISERS
 from ddtree_ops.triage.events import Sign, read_event
-from ddtree_ops.triage.frames import HEADER
 from ddtree_ops.triage.last_words import LastWords, read_last_words
-from ddtree_ops.triage.lines import Line, Prefix, evidence, read_prefix
-from ddtree_ops.triage.model import Event, Evidence, FailurePhase, Finding, ParsedTraceback, Process
+from ddtree_ops.triage.lines import Line, Prefix, evidence, line_block, read_prefix
+from ddtree_ops.triage.model import Event, FailurePhase, Finding, Process
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.phase_of import phase_of
 from ddtree_ops.triage.server_args import MARK, parse_server_args
-from ddtree_ops.triage.signatures.lines import match_line
-from ddtree_ops.triage.tracebacks import Tracebacks
+from ddtree_ops.triage.signatures import match_line
 from ddtree_ops.units.exit_codes import ExitCode
 from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 
@@ -27,15 +28,12 @@ _SETTLING = (Sign.SIGQUIT, Sign.KILL_TREE, Sign.EXITED, Sign.CHILD_DIED)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A traceback, or a line that tells a failure by itself (`finding`), with the phase it came in."""
+    """A block with the phase it came in. `finding`: known already, for a line that tells a failure by itself."""
 
     phase: FailurePhase
     process: Process
-    traceback: ParsedTraceback | None
-    finding: Finding | None
-    evidence: tuple[Evidence, ...]
-    first_us: int | None
-    last_us: int | None
+    block: Block
+    finding: Finding | None = None
 
 
 class Run:
@@ -60,7 +58,7 @@ class Run:
         self.last_words: LastWords | None = None
         self._remark: LastWords | None = None
         self._loggers: set[int | None] = set()  # processes that write dated records: none of them is the launcher
-        self._tracebacks = Tracebacks()
+        self._recognisers = tuple(make() for make in RECOGNISERS)
         self._tracker = PhaseTracker()
         self._heard_phase = False
 
@@ -89,8 +87,8 @@ class Run:
             self.names[entry.pid] = entry.comm or ""
         if not line.progress:
             self.last_lines[entry.pid] = line
-        if self._tracebacks.busy or HEADER in line.text:
-            self._observe(self._tracebacks.feed(line, prefix))
+        for recogniser in self._recognisers:
+            self._observe(recogniser.feed(line, prefix))
         if not line.progress:
             self._read_text(line, prefix.rest, prefix.dated)
             self._read_words(line, prefix.dated)
@@ -98,18 +96,18 @@ class Run:
         self._read_phase(line, prefix)
 
     def finish(self) -> None:
-        """Take what the traceback reader still holds, at the end of the log."""
-        self._observe(self._tracebacks.flush())
+        """Take what the recognisers still hold, at the end of the log."""
+        for recogniser in self._recognisers:
+            self._observe(recogniser.flush())
 
     def process(self, pid: int | None, rank: str | None, comm: str | None) -> Process:
         """A process with its rank: as printed now, or as it signed earlier lines."""
         return Process(pid, rank or (self.ranks.get(pid) if pid is not None else None), comm)
 
-    def _observe(self, tracebacks: list[ParsedTraceback]) -> None:
-        for item in tracebacks[: max(0, _OBSERVATION_LIMIT - len(self.observations))]:
-            process = self.process(item.pid, item.rank, item.comm)
-            phase = phase_of(item, self.phase)
-            self.observations.append(Observation(phase, process, item, None, item.evidence, item.first_us, item.last_us))
+    def _observe(self, blocks: Sequence[Block]) -> None:
+        for block in blocks[: max(0, _OBSERVATION_LIMIT - len(self.observations))]:
+            process = self.process(block.pid, block.rank, block.comm)
+            self.observations.append(Observation(phase_of(block, self.phase), process, block))
 
     def _read_text(self, line: Line, rest: str, dated: bool) -> None:
         text = line.text
@@ -125,8 +123,7 @@ class Run:
         finding = match_line(rest)
         if finding and len(self.observations) < _OBSERVATION_LIMIT:
             process = self.process(line.entry.pid, None, line.entry.comm)
-            at = line.entry.realtime_us
-            self.observations.append(Observation(self.phase, process, None, finding, (evidence(line),), at, at))
+            self.observations.append(Observation(self.phase, process, line_block(line, rest), finding))
 
     def _read_words(self, line: Line, dated: bool) -> None:
         """The last ones count. A line that says not how it ended is a refusal if systemd then sees that exit status."""
@@ -177,7 +174,8 @@ class Run:
         if sign in _SETTLING:
             self.death_lines.append(evidence(line))
             del self.death_lines[8:]
-            self._observe(self._tracebacks.settle())
+            for recogniser in self._recognisers:
+                self._observe(recogniser.settle())
 
     def _event(self, event: Event) -> None:
         (self.head if len(self.head) < _EVENT_LIMIT else self.tail).append(event)

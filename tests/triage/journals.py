@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ddtree_ops.triage.entry import JournalEntry, LineBreak
-from ddtree_ops.triage.json_lines import read_json
+from ddtree_ops.triage.forms.json_lines import read_json
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parent.parent / "cases" / "recorded"
 NAMES = tuple(sorted(path.name for path in CASES.iterdir()))
 START_US = 1_795_977_000_000_000
 

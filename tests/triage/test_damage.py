@@ -12,8 +12,8 @@ import pytest
 from ddtree_ops.errors import UsageError
 from ddtree_ops.report.entries import triage_entries
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, UNREADABLE, JournalEntry, number
-from ddtree_ops.triage.export_stream import ExportReader, read_export
-from ddtree_ops.triage.json_lines import parse_json_line
+from ddtree_ops.triage.forms.export_stream import ExportReader, read_export
+from ddtree_ops.triage.forms.json_lines import parse_json_line
 
 BEFORE, AFTER = range(5), range(5, 12)
 

@@ -13,8 +13,8 @@ import pytest
 from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
-from ddtree_ops.triage.export_stream import ExportReader
-from ddtree_ops.triage.json_lines import parse_json_line
+from ddtree_ops.triage.forms.export_stream import ExportReader
+from ddtree_ops.triage.forms.json_lines import parse_json_line
 
 PLAIN = b"__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=17\n_PID=9\nPRIORITY=6\n_LINE_BREAK=pid-change\nMESSAGE=a = b\n\n"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ddtree_ops.report.entries import triage_entries
 from ddtree_ops.report.failure import FailureReport, schema
-from ddtree_ops.triage.export_stream import read_export
+from ddtree_ops.triage.forms.export_stream import read_export
 from tests.triage.journals import CASES, NAMES, as_export, recorded
 
 FAILING = tuple(name for name in NAMES if name != "dflash_ok")

@@ -9,18 +9,18 @@ from itertools import chain, zip_longest
 
 import pytest
 
+from ddtree_ops.triage.block import Block, Relation
+from ddtree_ops.triage.blocks.tracebacks import SETTLE_US, Tracebacks
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.lines import LineAssembler, read_prefix
-from ddtree_ops.triage.model import ParsedTraceback, Relation
-from ddtree_ops.triage.tracebacks import SETTLE_US, Tracebacks
 from tests.triage.journals import plain, written
 
 HEAD = "[2026-11-29 18:36:24 TP1] Scheduler hit an exception: Traceback (most recent call last):"
 
 
-def read(entries: Sequence[JournalEntry], *, end: bool = True) -> list[ParsedTraceback]:
+def read(entries: Sequence[JournalEntry], *, end: bool = True) -> list[Block]:
     assembler, reader = LineAssembler(), Tracebacks()
-    found: list[ParsedTraceback] = []
+    found: list[Block] = []
     for entry in entries:
         for line in assembler.feed(entry):
             found += reader.feed(line, read_prefix(line.text))
@@ -32,7 +32,7 @@ def run_python(code: str) -> list[str]:
     return done.stderr.splitlines()
 
 
-def one(lines: Sequence[str]) -> ParsedTraceback:
+def one(lines: Sequence[str]) -> Block:
     (found,) = read(written([(7, line) for line in lines]))
     return found
 

@@ -1,4 +1,4 @@
-"""What a signature looks at."""
+"""What a signature is, and what it looks at."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddtree_ops.triage.model import FailurePhase, Finding, Frame, ParsedException, ParsedTraceback
+from ddtree_ops.triage.block import Block, Frame, ParsedException
+from ddtree_ops.triage.model import FailurePhase, Finding
 from ddtree_ops.triage.numbers import Facts
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One traceback, the phase it happened in, and what is known of the configuration."""
+    """One block, the phase it came in, and what is known of the configuration."""
 
-    traceback: ParsedTraceback
+    block: Block
     phase: FailurePhase
     facts: Facts
 
     @property
     def ending(self) -> ParsedException:
-        """The exception that ended the process."""
-        return self.traceback.ending
+        """The exception that ended the process; an empty one if the block has none."""
+        return self.block.ending
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -30,15 +31,31 @@ class Context:
 
     def first(self, pattern: re.Pattern[str]) -> tuple[ParsedException, re.Match[str]] | None:
         """The first exception in printed order (the deepest cause) whose message holds the pattern."""
-        for exception in self.traceback.exceptions:
+        for exception in self.block.exceptions:
             found = pattern.search(exception.message)
             if found:
                 return exception, found
         return None
 
+    def search(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """The pattern in a message, or in the block's own text: for blocks that are no exceptions."""
+        found = self.first(pattern)
+        return found[1] if found else pattern.search(self.block.text)
 
-#: A signature: the finding, or None if this failure is something else. It never raises and never guesses.
-Signature = Callable[[Context], Finding | None]
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One known failure (or a few that differ in what they hit). It never raises and never guesses.
+
+    `match` looks at a block, `match_line` at one line without its prefix, `match_words` at the reason in the launcher's
+    last words; each gives the finding or None. `literals`: one of them stands in every line that `match_line` knows; they
+    are searched in raw bytes before anything is decoded, so plain ASCII without quotes, `<`, `>`, `&` and backslash.
+    """
+
+    match: Callable[[Context], Finding | None] | None = None
+    match_line: Callable[[str], Finding | None] | None = None
+    match_words: Callable[[str], Finding | None] | None = None
+    literals: tuple[str, ...] = ()
 
 
 def passes_through(frames: tuple[Frame, ...], *, file: str = "", functions: frozenset[str] = frozenset()) -> bool:

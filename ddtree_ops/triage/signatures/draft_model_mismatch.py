@@ -6,7 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding, Number
-from ddtree_ops.triage.signatures.context import Context, passes_through
+from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
 
 # SGLang 0.5.13.post1, srt/models/dflash.py, load_weights
 _FC = re.compile(
@@ -57,3 +57,6 @@ def _fc_finding(found: re.Match[str]) -> Finding:
         confidence=Confidence.CERTAIN,
         numbers=tuple(numbers),
     )
+
+
+SIGNATURE = Signature(match)

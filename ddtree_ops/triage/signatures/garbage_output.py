@@ -6,6 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
+from ddtree_ops.triage.signatures.context import Signature
 
 _WORDS = re.compile(r"/generate: (?P<what>garbage: .*)")  # sglang_ddtree/probe.py
 
@@ -25,3 +26,6 @@ def match_words(reason: str) -> Finding | None:
         ),
         confidence=Confidence.LIKELY,
     )
+
+
+SIGNATURE = Signature(match_words=match_words)

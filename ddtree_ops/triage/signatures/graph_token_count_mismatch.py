@@ -10,7 +10,7 @@ from __future__ import annotations
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 from ddtree_ops.triage.numbers import Facts, explain, is_width
-from ddtree_ops.triage.signatures.context import Context, passes_through
+from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
 from ddtree_ops.triage.signatures.sizes import Mismatch, read_mismatch
 
 _FILLING = frozenset({"replay_prepare", "fill_from", "populate_from_forward_batch", "_foreach_copy", "_grouped_foreach_copy_"})
@@ -62,3 +62,6 @@ def _meaning(value: int, facts: Facts) -> str:
     name = explain(value, facts)[0].expression.removesuffix(f" = {value}")
     block = ", the draft's block size" if value == facts.block_size and "block" not in name else ""
     return f" ({name}{block})"
+
+
+SIGNATURE = Signature(match)

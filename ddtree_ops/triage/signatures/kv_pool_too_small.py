@@ -6,7 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 # SGLang 0.5.13.post1, srt/model_executor/pool_configurator.py; before that model_runner.py, init_memory_pool
 _MESSAGE = re.compile(r"Not enough memory\. Please try to increase --mem-fraction-static")
@@ -29,3 +29,6 @@ def match(context: Context) -> Finding | None:
         ),
         confidence=Confidence.CERTAIN,
     )
+
+
+SIGNATURE = Signature(match)

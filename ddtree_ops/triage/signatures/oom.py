@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from ddtree_ops.triage.block import Device
 from ddtree_ops.triage.kinds import Kind
-from ddtree_ops.triage.model import Confidence, Device, FailurePhase, Finding
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.model import Confidence, FailurePhase, Finding
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 # torch 2.11, c10/cuda/CUDACachingAllocator.cpp; SGLang wraps it while it captures graphs
 _MESSAGE = re.compile(r"CUDA out of memory\.(?: Tried to allocate (?P<size>[\d.]+ \w+)\.)?(?: GPU (?P<gpu>\d+) )?")
@@ -56,3 +57,6 @@ def match(context: Context) -> Finding | None:
         confidence=Confidence.CERTAIN if context.phase is not FailurePhase.UNKNOWN else Confidence.LIKELY,
         devices=(Device(int(gpu)),) if gpu else (),
     )
+
+
+SIGNATURE = Signature(match)

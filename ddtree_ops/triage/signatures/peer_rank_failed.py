@@ -6,7 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 _PEER = re.compile(
     r"gloo/transport/\S+.*?Connection (?:closed|reset) by peer"
@@ -38,3 +38,6 @@ def match(context: Context) -> Finding | None:
         fixes=("Find the rank that failed first: the one with another error, or with no last word at all.",),
         confidence=Confidence.LIKELY,
     )
+
+
+SIGNATURE = Signature(match)

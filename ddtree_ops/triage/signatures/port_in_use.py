@@ -6,7 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 # asyncio's words, as uvicorn prints them; errno 98 is EADDRINUSE (errno(3), Linux)
 _BIND = re.compile(r"error while attempting to bind on address \((?P<address>[^)]*)\): (?:\[errno 98\] )?address already in use")
@@ -54,3 +54,6 @@ def _finding(place: str) -> Finding:
         ),
         confidence=Confidence.CERTAIN,
     )
+
+
+SIGNATURE = Signature(match, match_line, match_words, literals=("[Errno 98]",))

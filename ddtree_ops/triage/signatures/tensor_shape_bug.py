@@ -5,7 +5,7 @@ from __future__ import annotations
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 from ddtree_ops.triage.numbers import explain
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.signatures.context import Context, Signature
 from ddtree_ops.triage.signatures.sizes import read_mismatch
 
 
@@ -27,3 +27,6 @@ def match(context: Context) -> Finding | None:
         confidence=Confidence.LOW,
         numbers=tuple(explain(sizes.into, context.facts) + explain(sizes.source, context.facts)),
     )
+
+
+SIGNATURE = Signature(match)

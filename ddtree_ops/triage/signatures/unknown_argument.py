@@ -6,7 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 # SGLang 0.5.13.post1, srt/speculative/spec_info.py, from_string
 _ALGORITHM = re.compile(r"Unknown speculative algorithm name: (?P<name>\S+)")
@@ -48,3 +48,6 @@ def match_line(text: str) -> Finding | None:
         fixes=("Correct the argument, or deploy the SGLang version that has it.",),
         confidence=Confidence.CERTAIN,
     )
+
+
+SIGNATURE = Signature(match, match_line, literals=(": error: ",))

@@ -6,7 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Context
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 # SGLang 0.5.13.post1, srt/model_loader/loader.py, _prepare_weights
 _MESSAGE = re.compile(r"Cannot find any model weights with `(?P<path>[^`]+)`")
@@ -25,3 +25,6 @@ def match(context: Context) -> Finding | None:
         fixes=("Point the model path at a directory with weights, or finish the download.",),
         confidence=Confidence.CERTAIN,
     )
+
+
+SIGNATURE = Signature(match)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from ddtree_ops.triage import frames as shapes
+from ddtree_ops.triage.block import Block, Frame, ParsedException, Relation
+from ddtree_ops.triage.blocks import frames as shapes
 from ddtree_ops.triage.lines import Line, evidence
-from ddtree_ops.triage.model import Frame, ParsedException, ParsedTraceback, Relation
 
 _FRAME_LIMIT = 400  # per exception; of more, the outermost and innermost half are kept
 _MESSAGE_LIMIT = 64 * 1024
@@ -77,13 +77,13 @@ class Building:
             self._cut = self._cut or line.entry.truncated
         return taken
 
-    def finish(self) -> ParsedTraceback | None:
+    def finish(self) -> Block | None:
         """The result; None if not even one frame or exception was read."""
         drafts = [item for item in self._drafts if item.type or item.frames]
         if not drafts:
             return None
         drafts[-1].complete = drafts[-1].complete and not self._cut
-        return ParsedTraceback(
+        return Block(
             pid=self.pid,
             rank=self.rank,
             comm=self.comm,

@@ -9,11 +9,12 @@ last line; `settle()` (a sign of the crash was read); `flush()`.
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
-from ddtree_ops.triage.building import Building, State
-from ddtree_ops.triage.frames import HEADER
+from ddtree_ops.triage.block import Block
+from ddtree_ops.triage.blocks.building import Building, State
+from ddtree_ops.triage.blocks.frames import HEADER
 from ddtree_ops.triage.lines import Line, Prefix
-from ddtree_ops.triage.model import ParsedTraceback
 
 #: A traceback's lines come within microseconds of each other, chained ones too. What comes later is something else.
 SETTLE_US = 250_000
@@ -27,6 +28,8 @@ Key = tuple[int | None, str | None]
 class Tracebacks:
     """Feed it every line; it answers with the tracebacks that became complete."""
 
+    literals: ClassVar[tuple[str, ...]] = (HEADER,)
+
     def __init__(self) -> None:
         self._active: dict[Key, tuple[Building, re.Pattern[str] | None]] = {}
 
@@ -35,8 +38,10 @@ class Tracebacks:
         """Whether a traceback is being read."""
         return bool(self._active)
 
-    def feed(self, line: Line, prefix: Prefix) -> list[ParsedTraceback]:
+    def feed(self, line: Line, prefix: Prefix) -> list[Block]:
         """Take one line (`prefix`: what `read_prefix` made of it)."""
+        if not self._active and HEADER not in line.text:
+            return []
         is_header = HEADER in line.text and line.text.rstrip().endswith(HEADER)
         if not self._active:
             if is_header and not line.progress:
@@ -62,12 +67,12 @@ class Tracebacks:
             self._open(line, prefix)
         return done
 
-    def settle(self) -> list[ParsedTraceback]:
+    def settle(self) -> list[Block]:
         """Give out what has its exception line: something else shows that the process is done writing."""
         ready = [key for key, (building, _) in self._active.items() if building.state is State.MESSAGE]
         return [item for key in ready for item in self._close(key)]
 
-    def flush(self) -> list[ParsedTraceback]:
+    def flush(self) -> list[Block]:
         """Give out everything, at the end of the stream; a part without exception line is marked incomplete."""
         return [item for key in list(self._active) for item in self._close(key)]
 
@@ -88,13 +93,13 @@ class Tracebacks:
         building = Building(line, rank=prefix.rank, header=before.strip(" :+|"), record=prefix.dated)
         self._active[key] = building, pattern
 
-    def _close(self, key: Key) -> list[ParsedTraceback]:
+    def _close(self, key: Key) -> list[Block]:
         building, _ = self._active.pop(key)
         result = building.finish()
         return [result] if result else []
 
-    def _overdue(self, speaking: Key, now_us: int | None) -> list[ParsedTraceback]:
-        done: list[ParsedTraceback] = []
+    def _overdue(self, speaking: Key, now_us: int | None) -> list[Block]:
+        done: list[Block] = []
         for key, (building, _) in list(self._active.items()):
             if building.state is not State.MESSAGE:
                 continue

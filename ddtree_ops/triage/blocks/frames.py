@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ddtree_ops.triage.model import Frame, Relation
+from ddtree_ops.triage.block import Frame, Relation
 
 HEADER = "Traceback (most recent call last):"
 

@@ -1,0 +1,1 @@
+"""The forms that a log comes in: bytes to `JournalEntry`, one file each."""
