@@ -9,7 +9,7 @@ from ddtree_ops.triage.block import Evidence
 from ddtree_ops.triage.fingerprint import fingerprint
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import evidence
-from ddtree_ops.triage.model import Confidence, Failure, Process, Role
+from ddtree_ops.triage.model import Confidence, Failure, FailurePhase, Process, Role
 from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.signatures import match_words
 from ddtree_ops.triage.signatures.peer_rank_failed import says_vanished
@@ -26,13 +26,17 @@ class _Death:
     name: str = ""  # what its fingerprint is made of, if not the kind and the phase
 
 
+_SHELL_BASE = 128  # a shell's exit status of a process that a signal ended is 128 and its number (bash(1), EXIT STATUS)
+_LOADING = frozenset(
+    {FailurePhase.UNKNOWN, FailurePhase.DISTRIBUTED_INIT, FailurePhase.WEIGHTS, FailurePhase.KV_CACHE, FailurePhase.ARGUMENTS}
+)
 _UNKNOWN_FIXES = ("Read the lines before the exit (ddtree-ops logs), and the kernel's log of that time (journalctl -k).",)
 _REFUSED_FIXES = ("Mend what the launcher names and deploy again; systemd doesn't start a refused configuration again.",)
 
 
 def unexplained_death(run: Run, *, lost_peers: bool) -> Failure | None:
     """The root failure of a run that left no exception of its own, or None if it didn't die."""
-    death = _by_manager(run) or _by_watchdog(run, lost_peers)
+    death = _by_manager(run) or _by_watchdog(run, lost_peers) or _by_dead_rank(run)
     if death is None:
         death = _by_silence(run) if lost_peers else _by_words(run) or _by_exit(run)
     return _failure(death, run) if death else None
@@ -73,17 +77,43 @@ def _by_watchdog(run: Run, lost_peers: bool) -> _Death | None:
         process = run.process(pid, None, run.names.get(pid))
         who = f"Rank {process.rank}" if process.rank else f"Process {pid}"
         if code == -signal.SIGSEGV:
-            return _Death(
-                Kind.NATIVE_SEGFAULT,
-                f"{who} crashed in native code",
-                None,
-                ("Look at the core dump (coredumpctl info).",),
-                Confidence.UNKNOWN,
-                (process,),
-            )
+            return _segfault(who, (process,))
         kind = Kind.PEER_RANK_KILLED if lost_peers or len(run.ranks) > 1 else Kind.SIGKILL_UNKNOWN
         return _killed(kind, who, process, Confidence.CERTAIN)
     return None
+
+
+def _segfault(who: str, processes: tuple[Process, ...]) -> _Death:
+    fixes = ("Look at the core dump (coredumpctl info).",)
+    return _Death(Kind.NATIVE_SEGFAULT, f"{who} crashed in native code", None, fixes, Confidence.UNKNOWN, processes)
+
+
+def _by_dead_rank(run: Run) -> _Death | None:
+    """The launching process lost a child: `Rank 0 scheduler is dead`, `Exit code: -9`."""
+    rank, code = run.dead_rank
+    if code is None or not code.lstrip("-").isdigit():
+        return None
+    who = f"Rank {rank}" if rank else "A child process"
+    number = int(code) if int(code) < 0 else _SHELL_BASE - int(code)
+    processes = (Process(None, f"Rank {rank}", None),) if rank else ()
+    if number == -signal.SIGSEGV:
+        return _segfault(who, processes)
+    if number != -signal.SIGKILL:
+        return None
+    if run.phase not in _LOADING:
+        return replace(_killed(Kind.SIGKILL_UNKNOWN, who, Process(None, rank, None), Confidence.LIKELY), processes=processes)
+    return _Death(
+        Kind.HOST_OOM,
+        f"{who} was killed while the model loaded, most likely by the kernel's OOM killer",
+        f"{who} ended by SIGKILL while it loaded. Nothing in this log says who sent it; while weights are read it is nearly"
+        " always the kernel, because the host or the unit's cgroup ran out of memory.",
+        (
+            "Look in the kernel's log of that time for `oom-kill` (journalctl -k): it names the victim and the limit.",
+            "Raise the unit's MemoryMax= or the host's memory; use less CPU offload and fewer loading threads.",
+        ),
+        Confidence.LIKELY,
+        processes,
+    )
 
 
 def _by_silence(run: Run) -> _Death | None:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.judge import judge
-from ddtree_ops.triage.lines import Line, LineAssembler
+from ddtree_ops.triage.lines import LineAssembler
 from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure, Role, Verdict
+from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.run import Run
+from ddtree_ops.triage.runs import Runs
 
 _GAP_LIMIT = 20
-_RUN_LIMIT = 16  # of a unit in a restart loop the first and the latest runs are kept
+_ORDER = tuple(Role)
 
 
 class Diagnoser:
-    """Feed it a unit's entries in order, as they come; `finish()` gives the diagnosis."""
+    """Feed it a log's entries in order, as they come; `finish()` gives the diagnosis.
 
-    def __init__(self) -> None:
-        self._runs: dict[str | None, Run] = {}
-        self._current = Run()
-        self._invocation: str | None = None
+    Whoever reads raw bytes may leave entries out (`skip`) that hold none of the known literals (gate.py), as long as
+    nothing is `attentive` and none of the `awaited` words or process ids comes.
+    `facts`: what is known of the configuration from elsewhere (/server_info); the log's own arguments don't overrule it.
+    """
+
+    def __init__(self, facts: Facts | None = None) -> None:
+        self._runs = Runs()
         self._assembler = LineAssembler()
+        self._facts = facts
         self._entries = 0
         self._since: int | None = None
         self._until: int | None = None
@@ -38,49 +45,66 @@ class Diagnoser:
             self._since = self._since or entry.realtime_us
             self._until = entry.realtime_us
         self._unit = self._unit or entry.unit
-        self._choose_run(entry)
+        self._runs.choose(entry)
         for line in self._assembler.feed(entry):
-            self._current.feed(line)
+            self._runs.turn_where_it_begins_anew(line)
+            self._runs.current.feed(line)
+
+    def skip(self, count: int, until_us: int | None) -> None:
+        """Entries that were left out, and the time of the last of them."""
+        self._entries += count
+        self._assembler.skip(count)
+        self._until = until_us or self._until
+
+    @property
+    def attentive(self) -> bool:
+        """Whether the next entry is needed, whatever it says."""
+        return self._assembler.holds or self._runs.current.attentive
+
+    @property
+    def awaited_pids(self) -> tuple[int, ...]:
+        """Processes whose next line is needed: it tells that they live."""
+        return self._runs.current.awaited_pids
+
+    @property
+    def awaited_words(self) -> tuple[bytes, ...]:
+        """Words whose next line is needed: it tells that the server goes on."""
+        return self._runs.current.awaited_words
+
+    def so_far(self) -> Diagnosis:
+        """The diagnosis if nothing more came; reading goes on."""
+        return copy.deepcopy(self).finish()
 
     def finish(self) -> Diagnosis:
-        """The diagnosis of everything fed."""
+        """The diagnosis of everything fed; nothing can be fed after it."""
         for line in self._assembler.flush():
-            self._of_line(line).feed(line)
-        runs = list(self._runs.values()) or [self._current]
+            self._runs.of_line(line).feed(line)
+        runs = self._runs.all()
         for run in runs:
             run.finish()
+            run.facts = _together(self._facts, run.facts) if self._facts else run.facts
         failures = _merge([failure for run in runs for failure in judge(run)])
         return Diagnosis(
-            verdict=self._verdict(failures),
+            verdict=_verdict(failures, runs),
             failures=failures,
             events=(*self._gaps, *(event for run in runs for event in run.events)),
             lines_read=self._entries,
             since_us=self._since,
             until_us=self._until,
-            invocation=self._invocation,
+            invocation=self._runs.invocation,
             unit=self._unit,
         )
 
-    def _choose_run(self, entry: JournalEntry) -> None:
-        """A new invocation is a new run; lines without one (the manager's, some forms) belong to the current run."""
-        found = entry.invocation_id
-        if found is None or (found == self._invocation and self._runs):
-            return
-        if found not in self._runs:
-            # What came before the first invocation was named (a plain "Starting ...") belongs to it.
-            self._runs[found] = self._current if not self._runs else Run()
-            while len(self._runs) > _RUN_LIMIT:
-                del self._runs[list(self._runs)[1]]
-        self._invocation, self._current = found, self._runs[found]
 
-    def _of_line(self, line: Line) -> Run:
-        return self._runs.get(line.entry.invocation_id, self._current)
+def _together(given: Facts, read: Facts) -> Facts:
+    args = {**read.server_args, **given.server_args}
+    return replace(read, server_args=args, block_size=given.block_size or read.block_size)
 
-    def _verdict(self, failures: tuple[Failure, ...]) -> Verdict:
-        if any(failure.role is Role.ROOT for failure in failures):
-            return Verdict.FAILURE
-        understood = any(run.understood for run in (*self._runs.values(), self._current))
-        return Verdict.NO_FAILURE if understood else Verdict.INCONCLUSIVE
+
+def _verdict(failures: tuple[Failure, ...], runs: list[Run]) -> Verdict:
+    if any(failure.role is Role.ROOT for failure in failures):
+        return Verdict.FAILURE
+    return Verdict.NO_FAILURE if failures or any(run.understood for run in runs) else Verdict.INCONCLUSIVE
 
 
 def _merge(failures: list[Failure]) -> tuple[Failure, ...]:
@@ -94,5 +118,4 @@ def _merge(failures: list[Failure]) -> tuple[Failure, ...]:
             continue
         processes = tuple(dict.fromkeys((*known.processes, *item.processes)))
         found[name] = replace(known, count=known.count + item.count, last_us=item.last_us, processes=processes)
-    order = list(Role)
-    return tuple(sorted(found.values(), key=lambda item: order.index(item.role)))
+    return tuple(sorted(found.values(), key=lambda item: _ORDER.index(item.role)))

@@ -1,7 +1,7 @@
-"""Lines that aren't tracebacks but tell the story: signals, kills, exits, what the service manager says.
+"""Lines that tell the story without being a failure's own text: signals, kills, exits, what the service manager says.
 
 SGLang's sentences are those of 0.5.13.post1 (`srt/utils/common.py`, `srt/managers/tokenizer_manager.py`,
-`srt/utils/watchdog.py`), the manager's those of systemd 252 (`src/core/service.c`).
+`srt/utils/watchdog.py`) and of its older launch_server, the manager's those of systemd 252 (`src/core/service.c`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Sign(StrEnum):
     DRAINED = "drained"
     KILL_TREE = "kill_process_tree"
     CHILD_DIED = "child_died"
+    RANK_DEAD = "rank_dead"
     DIAGNOSTICS = "crash_diagnostics"
     SHUTDOWN_WARNING = "shutdown_warning"
     STARTED = "unit_start"
@@ -29,6 +30,7 @@ class Sign(StrEnum):
     RESULT = "unit_result"
     OOM_KILL = "oom_kill"
     START_TIMEOUT = "start_timeout"
+    RESTARTING = "unit_restart"
 
 
 class Told(NamedTuple):
@@ -44,21 +46,23 @@ _SERVER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
     (Sign.DRAINED, re.compile(r"Gracefully exiting")),
     (Sign.KILL_TREE, re.compile(r"kill_process_tree called")),
     (Sign.CHILD_DIED, re.compile(r"Subprocess (?P<name>\S+) \(pid=(?P<pid>\d+)\) crashed with exit code (?P<code>-?\d+)")),
+    (Sign.RANK_DEAD, re.compile(r"Rank (?P<rank>\d+) scheduler is dead|Exit code: (?P<code>-?\d+)$")),
     (
         Sign.DIAGNOSTICS,
         re.compile(
-            r"Pyspy failed(?: \(.*?--pid (?P<alive>\d+)\))?"
+            r"Pyspy failed(?: \(.{0,200}?--pid (?P<alive>\d+)\))?"
             r"|All pyspy dump attempts failed|CUDA user-triggered coredump|CUDA coredump pipe not found"
             r"|Waiting [\d.]+ seconds for CUDA coredumps|Sleeping \d+ seconds before crash diagnostics|No live scheduler"
         ),
     ),
 )
-_SHUTDOWN_WARNING = re.compile(r"\[rank\d+\]:\[W.*destroy_process_group\(\) was not called")
+_SHUTDOWN_WARNING = re.compile(r"\[rank\d+\]:\[W.{0,200}destroy_process_group\(\) was not called")
 _MANAGER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
     (Sign.EXITED, re.compile(r"\S+: Main process exited, code=(?P<code>\w+), status=(?P<status>\d+)(?:/(?P<name>\w+))?")),
     (Sign.RESULT, re.compile(r"\S+: Failed with result '(?P<result>[\w-]+)'")),
     (Sign.OOM_KILL, re.compile(r"\S+: A process of this unit has been killed by the OOM killer")),
     (Sign.START_TIMEOUT, re.compile(r"\S+: (?:start|start-pre) operation timed out")),
+    (Sign.RESTARTING, re.compile(r"\S+: Scheduled restart job")),
     (Sign.STARTED, re.compile(r"(?:Starting|Started) \S+")),
     (Sign.STOPPING, re.compile(r"(?:Stopping|Stopped) \S+")),
 )
@@ -69,10 +73,37 @@ _HINTS = (
     "exiting",
     "kill_process_tree",
     "Subprocess",
+    "is dead",
+    "Exit code",
     "yspy",
     "coredump",
     "seconds",
     "scheduler",
+)
+#: What the lines have in them, as far as it doesn't also stand in the everyday ones (gate.py).
+LITERALS = (
+    "SIGQUIT",
+    "sigquit",
+    "SIGTERM",
+    "Gracefully exiting",
+    "kill_process_tree",
+    "Subprocess ",
+    "scheduler is dead",
+    "Exit code: ",
+    "yspy",
+    "coredump",
+    "crash diagnostics",
+    "No live scheduler",
+    "destroy_process_group",
+    "Main process exited",
+    "Failed with result",
+    "killed by the OOM killer",
+    "operation timed out",
+    "Scheduled restart job",
+    "Starting ",
+    "Started ",
+    "Stopping ",
+    "Stopped ",
 )
 _FROM_MANAGER = re.compile(r"\S+\.service: ")
 

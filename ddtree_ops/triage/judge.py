@@ -2,90 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from ddtree_ops.triage.block import Device
+from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.deaths import unexplained_death, words_tell
-from ddtree_ops.triage.fingerprint import fingerprint
+from ddtree_ops.triage.explain import HANGS, SECONDARY, explains, is_lost_child
+from ddtree_ops.triage.groups import HOST_ORIGINS, Group, groups
 from ddtree_ops.triage.kinds import Kind
-from ddtree_ops.triage.model import Confidence, Failure, Finding, Role
-from ddtree_ops.triage.run import Observation, Run
-from ddtree_ops.triage.signatures import Context, match
+from ddtree_ops.triage.model import Failure, FailurePhase, Role
+from ddtree_ops.triage.run import Run
 
 _ORDER = {Role.ROOT: 0, Role.CONSEQUENCE: 1, Role.REQUEST: 2, Role.NOISE: 3}
-_LIVES_ON = (Kind.REQUEST_ERROR, Kind.BACKGROUND_TASK_ERROR)
-
-
-@dataclass(slots=True)
-class _Group:
-    """Equal observations of one run."""
-
-    fingerprint: str
-    finding: Finding
-    members: list[Observation] = field(default_factory=list)
-
-    @property
-    def first(self) -> Observation:
-        return self.members[0]
+_LIVES_ON = (Kind.REQUEST_ERROR, Kind.BACKGROUND_TASK_ERROR, Kind.SHUTDOWN_NOISE)
 
 
 def judge(run: Run) -> list[Failure]:
     """The failures of a run that was read to its end."""
-    groups = _groups(run)
-    fatal = [group for group in groups if _is_fatal(group, run)]
+    found = groups(run)
+    fatal = [group for group in found if _is_fatal(group, run)]
     if not fatal and run.died and not words_tell(run):
-        fatal = [group for group in groups if group.finding.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
-    roots = [group for group in fatal if group.finding.kind is not Kind.PEER_RANK_FAILED]
-    if roots:
-        failures = [_failure(group, run, Role.ROOT if group is roots[0] else Role.CONSEQUENCE) for group in fatal]
-    else:
-        failures = list(_without_root(fatal, run))
-    failures += [_failure(group, run, _minor_role(group)) for group in groups if group not in fatal]
+        fatal = [group for group in found if group.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
+    failures = _ranked(sorted(fatal, key=lambda group: (group.first_us or 0, group.line)), run)
+    failures += [_failure(group, run, _minor_role(group)) for group in found if group not in fatal]
     return sorted(failures, key=lambda failure: _ORDER[failure.role])
 
 
-def _without_root(fatal: list[_Group], run: Run) -> Iterator[Failure]:
-    """Only ranks that lost a peer, or nothing at all: the one that is silent, or the manager's word, is the root."""
-    death = unexplained_death(run, lost_peers=bool(fatal))
-    if death:
-        yield death
-    for group in fatal:
-        yield _failure(group, run, Role.CONSEQUENCE if death or group is not fatal[0] else Role.ROOT)
+def _ranked(fatal: list[Group], run: Run) -> list[Failure]:
+    """Root and consequences of what was fatal, in order of time."""
+    root = _root(fatal)
+    if root is None:
+        death = unexplained_death(run, lost_peers=bool(fatal))
+        if death is None:
+            return [_failure(group, run, Role.CONSEQUENCE if group is not fatal[0] else Role.ROOT) for group in fatal]
+        shown = [group for group in fatal if is_lost_child(group)][:1]
+        rest = [_failure(group, run, Role.CONSEQUENCE) for group in fatal if group not in shown]
+        return [_told_by(death, shown[0], run) if shown else death, *rest]
+    told = [group for group in fatal if group is not root and group.kind is Kind.UNKNOWN and explains(root, group)]
+    first = _failure(root, run, Role.ROOT)
+    if told and not root.exceptions:
+        first = _told_by(first, told[0], run)
+    else:
+        told = []
+    return [first, *(_failure(group, run, Role.CONSEQUENCE) for group in fatal if group is not root and group not in told)]
 
 
-def _groups(run: Run) -> list[_Group]:
-    found: dict[str, _Group] = {}
-    for item in run.observations:
-        name = _name(item)
-        group = found.get(name)
-        if group is None:
-            group = found[name] = _Group(name, _recognise(item, run))
-        group.members.append(item)
-    return list(found.values())
+def _root(fatal: list[Group]) -> Group | None:
+    """The first that isn't somebody else's failure; a fault of the host before all that it explains."""
+    primary = [group for group in fatal if group.kind not in SECONDARY and not is_lost_child(group)]
+    primary.sort(key=lambda group: group.kind in HANGS)  # stable: an error of its own before a hang
+    for group in primary:
+        cause = next((other for other in fatal if explains(other, group)), None)
+        return cause or group
+    return None
 
 
-def _name(item: Observation) -> str:
-    if item.block.exceptions:
-        return fingerprint(item.block.exceptions)
-    return fingerprint((), f"{item.finding.kind}\n{item.finding.title}" if item.finding else item.block.origin)
-
-
-def _recognise(item: Observation, run: Run) -> Finding:
-    finding = item.finding or match(Context(item.block, item.phase, run.facts))
-    if finding:
-        return finding
-    ending = item.block.ending
-    first = ending.message.strip().split("\n", 1)[0]
-    title = f"{ending.type}: {first}" if first else ending.type
-    return Finding(Kind.UNKNOWN, title[:200], None, (), Confidence.UNKNOWN)
-
-
-def _is_fatal(group: _Group, run: Run) -> bool:
+def _is_fatal(group: Group, run: Run) -> bool:
     """SGLang's "... hit an exception" ends the server; a bare traceback ends its process if that never speaks again."""
-    if group.finding.kind in _LIVES_ON or _after_stop(group, run):
+    if group.kind in _LIVES_ON or _after_stop(group, run):
         return False
     block = group.first.block
+    if block.origin in HOST_ORIGINS:
+        return run.died or not run.lived_on(group.last)
+    if block.origin is Origin.THREADS and not block.exceptions:
+        return group.kind is not Kind.UNKNOWN  # a dump for looking at, of a process that lives
     if not block.exceptions or (block.record and block.header.endswith("hit an exception")):
         return True
     if block.record or run.serving:
@@ -93,51 +72,59 @@ def _is_fatal(group: _Group, run: Run) -> bool:
     return _is_last_word(group, run)
 
 
-def _is_last_word(group: _Group, run: Run) -> bool:
-    last = group.members[-1]
-    spoken = run.last_lines.get(last.process.pid)
-    if spoken is None or last.process.pid is None:
-        return True
+def _is_last_word(group: Group, run: Run) -> bool:
+    last = group.last
+    pid = last.process.pid
+    spoken = run.last_lines.get(pid)
+    if spoken is None or pid is None:
+        return run.died or not run.lived_on(last)
     spoken_us = spoken.entry.realtime_us
     return spoken_us is None or last.block.last_us is None or spoken_us <= last.block.last_us
 
 
-def _after_stop(group: _Group, run: Run) -> bool:
+def _after_stop(group: Group, run: Run) -> bool:
     first = group.first.block.first_us
     return run.graceful and (run.stopped_us is None or first is None or first >= run.stopped_us)
 
 
-def _minor_role(group: _Group) -> Role:
-    return Role.REQUEST if group.finding.kind is Kind.REQUEST_ERROR else Role.NOISE
+def _minor_role(group: Group) -> Role:
+    return Role.REQUEST if group.kind is Kind.REQUEST_ERROR else Role.NOISE
 
 
-def _failure(group: _Group, run: Run, role: Role) -> Failure:
+def _failure(group: Group, run: Run, role: Role) -> Failure:
     finding, first = group.finding, group.first
     if role is Role.NOISE and finding.kind is Kind.UNKNOWN and _after_stop(group, run):
         finding = replace(finding, kind=Kind.SHUTDOWN_NOISE)
-    processes = tuple(dict.fromkeys(item.process for item in group.members))
     return Failure(
-        fingerprint=group.fingerprint,
+        fingerprint=group.name,
         kind=finding.kind,
         title=finding.title,
         role=role,
-        phase=first.phase,
-        first_us=first.block.first_us,
-        last_us=group.members[-1].block.last_us,
+        phase=FailurePhase.DEPLOY if first.block.origin in (Origin.ANSIBLE, Origin.SSH) else first.phase,
+        first_us=group.first_us,
+        last_us=group.last_us,
         count=len(group.members),
-        processes=processes,
-        exceptions=first.block.exceptions,
+        processes=group.processes,
+        exceptions=group.exceptions,
         numbers=finding.numbers,
-        evidence=first.block.evidence,
+        evidence=group.evidence,
         cause=finding.cause,
         fixes=finding.fixes,
         confidence=finding.confidence,
-        devices=_devices(group, run),
-        threads=first.block.threads,
+        devices=group.devices(run),
+        threads=group.threads,
+        context=first.context,
     )
 
 
-def _devices(group: _Group, run: Run) -> tuple[Device, ...]:
-    """Every rank names its own GPU."""
-    named = [_recognise(item, run) for item in group.members[:64]]
-    return tuple(dict.fromkeys(device for finding in named for device in finding.devices))
+def _told_by(failure: Failure, group: Group, run: Run) -> Failure:
+    """A failure that left no exception of its own, with that of the process which noticed it."""
+    seen = _failure(group, run, Role.ROOT)
+    return replace(
+        failure,
+        fingerprint=seen.fingerprint,
+        exceptions=seen.exceptions,
+        evidence=tuple(dict.fromkeys((*failure.evidence, *seen.evidence))),
+        context=seen.context,
+        processes=failure.processes or seen.processes,
+    )

@@ -128,6 +128,15 @@ class LineAssembler:
             return
         yield from self._lines(entry)
 
+    @property
+    def holds(self) -> bool:
+        """Whether a part of a line waits for its rest."""
+        return bool(self._held)
+
+    def skip(self, count: int) -> None:
+        """Count entries that aren't read, so that line numbers stay right."""
+        self._count += count
+
     def flush(self) -> Iterator[Line]:
         """What is still held, at the end of the stream."""
         held, self._held = self._held, {}

@@ -97,7 +97,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failure, equal ones of several ranks collapsed into it (`count`, `processes`)."""
+    """One failure, equal ones of several ranks collapsed into it (`count`, `processes`).
+
+    `context`: what its process wrote right before, oldest first.
+    """
 
     fingerprint: str
     kind: Kind
@@ -116,6 +119,7 @@ class Failure:
     confidence: Confidence
     devices: tuple[Device, ...] = ()
     threads: tuple[Thread, ...] = ()
+    context: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ddtree_ops.triage.block import Block, Evidence
 from ddtree_ops.triage.blocks import RECOGNISERS
@@ -15,6 +16,7 @@ from ddtree_ops.triage.lines import Line, Prefix, evidence, line_block, read_pre
 from ddtree_ops.triage.model import Event, FailurePhase, Finding, Process
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.phase_of import phase_of
+from ddtree_ops.triage.recent import LIFE_WORDS, Recent, signs_life
 from ddtree_ops.triage.server_args import MARK, parse_server_args
 from ddtree_ops.triage.signatures import match_line
 from ddtree_ops.units.exit_codes import ExitCode
@@ -24,16 +26,31 @@ _EVENT_LIMIT = 200
 _OBSERVATION_LIMIT = 500
 _BLOCK_SIZE = re.compile(r"Initialized DFLASH draft runner\..*\bblock_size=(\d+)")
 _SETTLING = (Sign.SIGQUIT, Sign.KILL_TREE, Sign.EXITED, Sign.CHILD_DIED)
+_ATTENTION = 40  # lines that are read after something was seen: consequences follow closely
+_UNDECIDED_LIMIT = 16
+_LIFE_SIGNS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A block with the phase it came in. `finding`: known already, for a line that tells a failure by itself."""
+    """A block with the phase it came in. `finding`: known already, for a line that tells a failure by itself.
+
+    `life`: how many signs of life the server had given by then; `context`: what its process wrote right before.
+    """
 
     phase: FailurePhase
     process: Process
     block: Block
     finding: Finding | None = None
+    life: int = 0
+    context: tuple[Evidence, ...] = ()
+
+
+class DeadRank(NamedTuple):
+    """What the launching process of older SGLang says of a child that it lost: its number and its exit code, as printed."""
+
+    rank: str | None = None
+    code: str | None = None
 
 
 class Run:
@@ -52,6 +69,7 @@ class Run:
         self.exit: tuple[str, int, str | None] | None = None
         self.result: str | None = None
         self.dead_children: dict[int, int] = {}
+        self.dead_rank = DeadRank()
         self.alive: set[int] = set()  # processes that the server looked at after the crash: they weren't the dead ones
         self.death_lines: list[Evidence] = []
         self.stopped_us: int | None = None
@@ -59,6 +77,10 @@ class Run:
         self._remark: LastWords | None = None
         self._loggers: set[int | None] = set()  # processes that write dated records: none of them is the launcher
         self._recognisers = tuple(make() for make in RECOGNISERS)
+        self._recent = Recent()
+        self._undecided: set[int] = set()  # processes of bare tracebacks: do they speak again?
+        self._life = 0
+        self._attention = 0
         self._tracker = PhaseTracker()
         self._heard_phase = False
 
@@ -77,16 +99,44 @@ class Run:
         """Whether it said that it serves, and not that it stops."""
         return self._tracker.phase is Phase.SERVING
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, by the manager's word or its own."""
+        return self.exit is not None or self.result is not None
+
+    @property
+    def attentive(self) -> bool:
+        """Whether the next line is needed, whatever it says."""
+        return self._attention > 0 or any(recogniser.busy for recogniser in self._recognisers)
+
+    @property
+    def awaited_pids(self) -> tuple[int, ...]:
+        """Processes that left a bare traceback: whether they speak again tells whether it ended them."""
+        return tuple(self._undecided)
+
+    @property
+    def awaited_words(self) -> tuple[bytes, ...]:
+        """What a server prints that goes on in spite of a failure, as long as that isn't known."""
+        return LIFE_WORDS if self.observations and not self.lived_on(self.observations[-1]) else ()
+
+    def lived_on(self, observation: Observation) -> bool:
+        """Whether the server went on with its work after it: a dying one may still print a line or two."""
+        return self._life - observation.life >= _LIFE_SIGNS
+
     def feed(self, line: Line) -> None:
         """Take a line."""
+        self._attention = max(0, self._attention - 1)
         prefix = read_prefix(line.text)
         entry = line.entry
+        if entry.pid is not None:
+            self._undecided.discard(entry.pid)
         self.understood = self.understood or prefix.dated
         if prefix.rank and entry.pid is not None:
             self.ranks[entry.pid] = prefix.rank
             self.names[entry.pid] = entry.comm or ""
         if not line.progress:
             self.last_lines[entry.pid] = line
+            self._life += signs_life(prefix.rest)
         for recogniser in self._recognisers:
             self._observe(recogniser.feed(line, prefix))
         if not line.progress:
@@ -94,6 +144,7 @@ class Run:
             self._read_words(line, prefix.dated)
         self._read_sign(line, prefix.rest, prefix.dated)
         self._read_phase(line, prefix)
+        self._recent.add(line)
 
     def finish(self) -> None:
         """Take what the recognisers still hold, at the end of the log."""
@@ -105,9 +156,17 @@ class Run:
         return Process(pid, rank or (self.ranks.get(pid) if pid is not None else None), comm)
 
     def _observe(self, blocks: Sequence[Block]) -> None:
-        for block in blocks[: max(0, _OBSERVATION_LIMIT - len(self.observations))]:
+        for block in blocks:
+            self._note(block, phase_of(block, self.phase))
+            if block.pid is not None and not block.record and len(self._undecided) < _UNDECIDED_LIMIT:
+                self._undecided.add(block.pid)
+
+    def _note(self, block: Block, phase: FailurePhase, finding: Finding | None = None) -> None:
+        self._attention = _ATTENTION
+        if len(self.observations) < _OBSERVATION_LIMIT:
             process = self.process(block.pid, block.rank, block.comm)
-            self.observations.append(Observation(phase_of(block, self.phase), process, block))
+            context = self._recent.before(block)
+            self.observations.append(Observation(phase, process, block, finding, self._life, context))
 
     def _read_text(self, line: Line, rest: str, dated: bool) -> None:
         text = line.text
@@ -121,9 +180,8 @@ class Run:
             if found:
                 self.facts.block_size = int(found[1])
         finding = match_line(rest)
-        if finding and len(self.observations) < _OBSERVATION_LIMIT:
-            process = self.process(line.entry.pid, None, line.entry.comm)
-            self.observations.append(Observation(self.phase, process, line_block(line, rest), finding))
+        if finding:
+            self._note(line_block(line, rest), self.phase, finding)
 
     def _read_words(self, line: Line, dated: bool) -> None:
         """The last ones count. A line that says not how it ended is a refusal if systemd then sees that exit status."""
@@ -152,6 +210,7 @@ class Run:
             return
         sign, match = told
         self.understood = True
+        self._attention = _ATTENTION
         self._event(Event(line.entry.realtime_us, sign.value, rest.strip()[:500]))
         if sign is Sign.SIGTERM and not self.died:
             self.graceful, self.stopped_us = True, line.entry.realtime_us
@@ -160,6 +219,9 @@ class Run:
         elif sign is Sign.CHILD_DIED:
             self.dead_children[int(match["pid"])] = int(match["code"])
             self.died = self.died or not self.graceful
+        elif sign is Sign.RANK_DEAD:
+            self.died = self.died or not self.graceful
+            self.dead_rank = DeadRank(match["rank"] or self.dead_rank.rank, match["code"] or self.dead_rank.code)
         elif sign is Sign.DIAGNOSTICS and match["alive"]:
             self.alive.add(int(match["alive"]))
         elif sign is Sign.EXITED:
