@@ -31,7 +31,7 @@ Examples:
 def command(host: str, inventory: Path, form: str, follow: bool, lines: int, since: str | None) -> int:
     """Print or follow the server's journal.
 
-    Each line has time, process and text; json prints one object per line.
+    Each line has time, process and text; json prints one object per line. The line that tells why a server failed is marked.
     """
     from ddtree_ops.cli import targets
     from ddtree_ops.triage import journal
@@ -40,9 +40,30 @@ def command(host: str, inventory: Path, form: str, follow: bool, lines: int, sin
     with targets.server(chosen) as server:
         argv = journal.read(server.unit, since=since) + (f"--lines={lines}",) + (("--follow",) if follow else ())
         with server.shell.stream(argv) as stream:
-            for entry in journal.read_export(stream.chunks()):
-                click.echo(_json(entry) if form == "json" else _text(entry))
+            entries = journal.read_export(stream.chunks())
+            if follow:
+                for entry in entries:
+                    click.echo(_json(entry, None) if form == "json" else _text(entry))
+            else:
+                _show_marked(list(entries), form)
     return 0
+
+
+def _show_marked(entries: list[JournalEntry], form: str) -> None:
+    from ddtree_ops.report.entries import triage_entries
+    from ddtree_ops.report.root_line import root_cursor
+    from ddtree_ops.report.safe_text import one_line
+
+    report = triage_entries(entries)
+    cursor = root_cursor(report.failures) if report.root else None
+    for entry in entries:
+        root = cursor is not None and entry.cursor == cursor
+        if form == "json":
+            click.echo(_json(entry, root))
+        else:
+            click.echo(click.style(f"> {_text(entry)}", bold=True) if root else _text(entry))
+        if root and form != "json" and report.root:
+            click.echo(click.style(f"> {report.root.kind.value}: {one_line(report.root.title)}", fg="red", bold=True))
 
 
 def _text(entry: JournalEntry) -> str:
@@ -53,10 +74,11 @@ def _text(entry: JournalEntry) -> str:
     return "\n".join(f"{_time(entry)} {who}: {block(text)}" for text, _ in split_message(entry.message))
 
 
-def _json(entry: JournalEntry) -> str:
+def _json(entry: JournalEntry, root: bool | None) -> str:
+    """`root`: whether it is the line that tells why; None where that isn't known yet."""
     import json
 
-    return json.dumps(entry._asdict(), ensure_ascii=True)
+    return json.dumps({**entry._asdict(), "root": root}, ensure_ascii=True)
 
 
 def _time(entry: JournalEntry) -> str:

@@ -18,6 +18,7 @@ from ddtree_ops.report.safe_text import block, one_line
 if TYPE_CHECKING:
     from ddtree_ops.errors import DdtreeOpsError
     from ddtree_ops.fleet.plan import Plan
+    from ddtree_ops.flows.crashes import Crash
     from ddtree_ops.report.deployment import DeploymentReport
     from ddtree_ops.report.failure import FailureReport
 
@@ -79,6 +80,18 @@ def failure_text(failure: FailureReport) -> str:
     """The failure as a person reads it in ten seconds."""
     width = shutil.get_terminal_size((100, 24)).columns
     return failure.to_terminal(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"), width=width)
+
+
+def crash_lines(rows: Sequence[tuple[Crash, FailureReport]], host: str) -> Iterator[str]:
+    """The crashes that a host keeps, newest last."""
+    if not rows:
+        yield f"{host} keeps no crash"
+        return
+    for crash, report in rows:
+        root = report.root
+        told = f"{click.style(root.kind.value, fg='red')}  {one_line(root.title, 90)}" if root else report.verdict.value
+        yield f"{crash.time}  {crash.invocation[:12]}  {told}"
+    yield f"one of them: ddtree-ops triage --host {host} --invocation {rows[-1][0].invocation[:12]}"
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

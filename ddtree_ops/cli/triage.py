@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
-from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,78 +13,119 @@ from ddtree_ops.errors import UsageError
 
 if TYPE_CHECKING:
     from ddtree_ops.report.failure import FailureReport
-    from ddtree_ops.triage.entry import JournalEntry
 
-FOUND, INCONCLUSIVE = 4, 10
-CHUNK = 65536
+FOUND, INCONCLUSIVE, DIFFERENT = 4, 10, 6
 EPILOG = """\b
 Examples:
   ddtree-ops triage --host ct200
   ddtree-ops triage --host ct200 --since -2h --format json
+  ddtree-ops triage --host ct200 --follow
+  ddtree-ops triage --list --host ct200
+  ddtree-ops triage --file crash.log.gz --format html > crash.html
   journalctl -u ddtree-server@30000 -o export | ddtree-ops triage -
+  ddtree-ops triage --compare before.json after.json
 
 \b
-Exit codes: 0 no failure found, 4 a failure was found, 10 inconclusive.
+Exit codes: 0 no failure found (--compare: the same failure), 4 a failure was found, 6 --compare: different failures,
+10 inconclusive.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command line; `source`: which of the sources was given."""
+
+    host: str | None
+    path: Path | None
+    gateway: str | None
+    stdin: bool
+    inventory: Path
+    unit: str | None
+    since: str | None
+    invocation: str | None
+    source_tree: Path | None
+    server_info: Path | None
+    form: str
+
+    def check(self, *, listing: bool, follow: bool) -> None:
+        """Raises UsageError where options don't fit each other."""
+        given = [bool(self.host), bool(self.path), bool(self.gateway), self.stdin]
+        if sum(given) != 1:
+            raise UsageError("give one source: --host HOST, --file FILE, --gateway URL or -")
+        if (listing or self.invocation) and not self.host:
+            raise UsageError("--list and --invocation need --host HOST")
+        if follow and not (self.host or self.stdin):
+            raise UsageError("--follow needs --host HOST or -")
+        if self.since and (self.path or self.stdin):
+            raise UsageError("--since needs --host HOST or --gateway URL", hint="a file is read whole")
 
 
 @click.command(epilog=EPILOG)
 @click.argument("stdin", required=False, type=click.Choice(["-"]), metavar="[-]")
 @click.option("--host", metavar="HOST", help="Read the journal of a host of the inventory.")
-@click.option("--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Read a saved journal.")
+@click.option("--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Read a saved log.")
+@click.option("--gateway", metavar="URL", help="Read a systemd-journal-gatewayd: http://HOST:19531.")
 @options.inventory
 @click.option("--unit", metavar="UNIT", help="Only this unit. Default: the server's on a host, all that is in a file.")
 @click.option("--since", metavar="TIME", help="As journalctl takes it. Default: the latest run of the unit.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option("--invocation", metavar="ID", help="A run of the unit: of those that --list shows, or any in the journal.")
+@click.option("--follow", is_flag=True, help="Wait for the next failure and report it the moment it happens.")
+@click.option("--list", "listing", is_flag=True, help="The crashes that the host keeps.")
+@click.option(
+    "--compare", nargs=2, metavar="A B", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Same failure?"
+)
+@click.option(
+    "--source",
+    "source_tree",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show code from here.",
+)
+@click.option(
+    "--server-info",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What /server_info answered.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True)
 def command(
-    stdin: str | None, host: str | None, path: Path | None, inventory: Path, unit: str | None, since: str | None, form: str
+    stdin: str | None,
+    host: str | None,
+    path: Path | None,
+    gateway: str | None,
+    inventory: Path,
+    unit: str | None,
+    since: str | None,
+    invocation: str | None,
+    follow: bool,
+    listing: bool,
+    compare: tuple[Path, Path] | None,
+    source_tree: Path | None,
+    server_info: Path | None,
+    form: str,
 ) -> int:
-    """Say why a server failed: from a host's journal, a file or stdin.
+    """Say why a server failed: from a host's journal, a saved log or stdin.
 
-    Files and stdin are read as journalctl writes them with `-o export` or `-o json`.
+    A log is taken in any form: journalctl's (export, json, short and its relatives), docker, kubernetes, plain text, all also
+    packed with gzip or zstd.
     """
-    if sum(source is not None for source in (stdin, host, path)) != 1:
-        raise UsageError("give one source: --host HOST, --file FILE or -")
+    from ddtree_ops.cli import triage_modes as modes
+
+    if compare:
+        return modes.compare(*compare, form)
     if unit is not None and "." not in unit:
         unit = f"{unit}.service"  # as systemctl and journalctl read it
-    if host is not None:
-        report = _of_host(host, inventory, unit, since)
-    elif path is not None:
-        with path.open("rb") as stream:
-            report = _of_stream(stream, str(path), unit)
-    else:
-        report = _of_stream(sys.stdin.buffer, "stdin", unit)
-    return _show(report, form)
+    asked = Asked(host, path, gateway, stdin is not None, inventory, unit, since, invocation, source_tree, server_info, form)
+    asked.check(listing=listing, follow=follow)
+    if listing:
+        return modes.list_crashes(asked)
+    if follow:
+        return modes.follow(asked)
+    return show(modes.once(asked), form)
 
 
-def _of_host(name: str, inventory: Path, unit: str | None, since: str | None) -> FailureReport:
-    from ddtree_ops.cli import targets
-    from ddtree_ops.flows import triage
-
-    chosen = targets.fleet(inventory).host(name)
-    with targets.server(chosen) as server:
-        return triage.of_unit(server.shell, unit or server.unit, since)
-
-
-def _of_stream(stream: BinaryIO, name: str, unit: str | None) -> FailureReport:
-    from ddtree_ops.report.entries import of_one_unit, triage_entries
-    from ddtree_ops.triage.journal import read_export, read_json
-
-    chunks: Iterator[bytes] = iter(lambda: stream.read(CHUNK), b"")
-    first = next(chunks, b"")
-    whole = itertools.chain((first,), chunks)
-    start = first.lstrip()
-    entries: Iterable[JournalEntry]
-    if start.startswith(b"{"):
-        entries = read_json(whole)
-    elif not start or start.startswith((b"_", b"MESSAGE")):
-        entries = read_export(whole)
-    else:
-        raise UsageError(f"{name}: neither `journalctl -o export` nor `journalctl -o json`", hint="save it with -o export")
-    return triage_entries(entries, unit=unit) if unit is None else of_one_unit(entries, unit)
-
-
-def _show(report: FailureReport, form: str) -> int:
+def show(report: FailureReport, form: str) -> int:
+    """Print a report; the exit code."""
     from ddtree_ops.cli.show import failure_text
     from ddtree_ops.triage.model import Verdict
 
@@ -94,6 +133,8 @@ def _show(report: FailureReport, form: str) -> int:
         click.echo(report.to_json())
     elif form == "markdown":
         click.echo(report.to_markdown(), nl=False)
+    elif form == "html":
+        click.echo(report.to_html(), nl=False)
     else:
         click.echo(failure_text(report))
     return {Verdict.FAILURE: FOUND, Verdict.INCONCLUSIVE: INCONCLUSIVE}.get(report.verdict, 0)

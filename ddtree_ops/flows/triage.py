@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ddtree_ops.errors import UsageError
+from ddtree_ops.flows import crashes
 from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.wait import Mark, Server
 from ddtree_ops.ports import Shell
-from ddtree_ops.report.entries import triage_entries
+from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage import journal
+from ddtree_ops.triage.model import EARLIER_CRASHES, Event
+from ddtree_ops.triage.numbers import Facts
 
 
 def since(server: Server, before: Mark) -> FailureReport | None:
@@ -16,12 +22,45 @@ def since(server: Server, before: Mark) -> FailureReport | None:
     return report if report.failures else None
 
 
-def of_unit(shell: Shell, unit: str, since: str | None) -> FailureReport:
-    """The unit's latest run, or everything since a time that journalctl understands."""
-    invocation = None if since else unit_state(shell, unit).invocation or None
-    return _read(shell, journal.read(unit, invocation=invocation, since=since), unit)
+def of_unit(shell: Shell, unit: str, since: str | None, facts: Facts | None = None) -> FailureReport:
+    """The unit's latest run, or everything since a time that journalctl understands.
+
+    Where the latest run shows no failure, the report says how many earlier ones the host keeps.
+    """
+    state = unit_state(shell, unit)
+    if since is None and state.invocation:
+        argv = journal.read(unit, invocation=state.invocation, since=state.started or None)
+    else:
+        argv = journal.read(unit, since=since)
+    report = _read(shell, argv, unit, facts)
+    return report if report.root else _with_earlier(report, crashes.kept(shell))
 
 
-def _read(shell: Shell, argv: tuple[str, ...], unit: str) -> FailureReport:
+def of_invocation(shell: Shell, unit: str, invocation: str, facts: Facts | None = None) -> FailureReport:
+    """One run: as the host keeps it, if it failed, else as the journal still has it. `invocation` of kept ones may be shortened.
+
+    Raises UsageError if nothing is known of it.
+    """
+    kept = crashes.find(shell, invocation)
+    if kept is not None:
+        return crashes.report(shell, kept, facts)
+    report = _read(shell, journal.read(unit, invocation=invocation), unit, facts)
+    if not report.lines_read:
+        hint = f"ddtree-ops triage --list --host {shell.host}"
+        raise UsageError(f"{shell.host}: nothing is known of invocation {invocation} of {unit}", hint=hint)
+    return report
+
+
+def _with_earlier(report: FailureReport, kept: tuple[crashes.Crash, ...]) -> FailureReport:
+    if not kept:
+        return report
+    newest = kept[-1]
+    text = (
+        f"the host keeps {len(kept)} earlier crashes, the newest of {newest.time}: ddtree-ops triage --list --host {report.host}"
+    )
+    return replace(report, events=(Event(None, EARLIER_CRASHES, text), *report.events))
+
+
+def _read(shell: Shell, argv: tuple[str, ...], unit: str, facts: Facts | None = None) -> FailureReport:
     with shell.stream(argv) as stream:
-        return triage_entries(journal.read_export(stream.chunks()), host=shell.host, unit=unit)
+        return triage_bytes(stream.chunks(), host=shell.host, unit=unit, facts=facts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ddtree_ops.triage.block import Evidence
 from ddtree_ops.triage.fingerprint import fingerprint
+from ddtree_ops.triage.hidden import init_hang_of
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import evidence
 from ddtree_ops.triage.model import Confidence, Failure, FailurePhase, Process, Role
@@ -36,7 +37,7 @@ _REFUSED_FIXES = ("Mend what the launcher names and deploy again; systemd doesn'
 
 def unexplained_death(run: Run, *, lost_peers: bool) -> Failure | None:
     """The root failure of a run that left no exception of its own, or None if it didn't die."""
-    death = _by_manager(run) or _by_watchdog(run, lost_peers) or _by_dead_rank(run)
+    death = _by_init_hang(run) or _by_manager(run) or _by_watchdog(run, lost_peers) or _by_dead_rank(run)
     if death is None:
         death = _by_silence(run) if lost_peers else _by_words(run) or _by_exit(run)
     return _failure(death, run) if death else None
@@ -46,6 +47,14 @@ def words_tell(run: Run) -> bool:
     """Whether the launcher's words say more than any exception that something survived: a crash may well be its doing."""
     words = run.last_words
     return words is not None and (words.how != "crashed" or match_words(words.reason) is not None)
+
+
+def _by_init_hang(run: Run) -> _Death | None:
+    found = init_hang_of(run)
+    if found is None:
+        return None
+    processes = tuple(run.process(pid, None, run.names.get(pid)) for pid in run.ranks)
+    return _Death(found.kind, found.title, found.cause, found.fixes, found.confidence, processes)
 
 
 def _by_manager(run: Run) -> _Death | None:
@@ -157,7 +166,7 @@ def _by_words(run: Run) -> _Death | None:
     if known:
         return _Death(known.kind, known.title, known.cause, known.fixes, known.confidence, name=f"{known.kind}\n{known.title}")
     fixes = _REFUSED_FIXES if words.how == "refused" else _UNKNOWN_FIXES
-    return _Death(Kind.UNKNOWN, words.text, None, fixes, Confidence.UNKNOWN, name=words.without_values)
+    return _Death(Kind.UNKNOWN, words.text, None, fixes, Confidence.UNKNOWN, name=words.text)
 
 
 def _by_exit(run: Run) -> _Death | None:

@@ -9,7 +9,7 @@ from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.judge import judge
 from ddtree_ops.triage.lines import LineAssembler
 from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure, Role, Verdict
-from ddtree_ops.triage.numbers import Facts
+from ddtree_ops.triage.numbers import Facts, together
 from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.runs import Runs
 
@@ -71,6 +71,11 @@ class Diagnoser:
         """Words whose next line is needed: it tells that the server goes on."""
         return self._runs.current.awaited_words
 
+    @property
+    def suspicious(self) -> bool:
+        """Whether anything was seen that may be a failure."""
+        return any(run.suspicious for run in self._runs.all())
+
     def so_far(self) -> Diagnosis:
         """The diagnosis if nothing more came; reading goes on."""
         return copy.deepcopy(self).finish()
@@ -82,7 +87,7 @@ class Diagnoser:
         runs = self._runs.all()
         for run in runs:
             run.finish()
-            run.facts = _together(self._facts, run.facts) if self._facts else run.facts
+            run.facts = together(self._facts, run.facts) if self._facts else run.facts
         failures = _merge([failure for run in runs for failure in judge(run)])
         return Diagnosis(
             verdict=_verdict(failures, runs),
@@ -94,11 +99,6 @@ class Diagnoser:
             invocation=self._runs.invocation,
             unit=self._unit,
         )
-
-
-def _together(given: Facts, read: Facts) -> Facts:
-    args = {**read.server_args, **given.server_args}
-    return replace(read, server_args=args, block_size=given.block_size or read.block_size)
 
 
 def _verdict(failures: tuple[Failure, ...], runs: list[Run]) -> Verdict:

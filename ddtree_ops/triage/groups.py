@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ddtree_ops.triage.block import Device, Evidence, Origin, ParsedException, Thread
 from ddtree_ops.triage.fingerprint import fingerprint
+from ddtree_ops.triage.fold import fold, is_piece
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding, Process
 from ddtree_ops.triage.run import Observation, Run
@@ -92,8 +93,10 @@ class Group:
 def groups(run: Run) -> list[Group]:
     """The run's observations in groups, in order of time."""
     found: dict[str, Group] = {}
-    for item in run.observations:
+    for item in fold(run.observations):
         finding = recognise(item, run)
+        if finding.kind is Kind.UNKNOWN and is_piece(item.block):
+            continue
         name = _name(item, finding)
         group = found.get(name)
         if group is None:
@@ -104,7 +107,7 @@ def groups(run: Run) -> list[Group]:
 
 def recognise(item: Observation, run: Run) -> Finding:
     """What an observation is, by the signatures."""
-    finding = item.finding or match(Context(item.block, item.phase, run.facts))
+    finding = item.finding or match(Context(item.block, item.phase, run.facts, item.context))
     return finding or Finding(Kind.UNKNOWN, _title(item), None, (), Confidence.UNKNOWN)
 
 

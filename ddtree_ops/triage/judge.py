@@ -8,6 +8,7 @@ from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.deaths import unexplained_death, words_tell
 from ddtree_ops.triage.explain import HANGS, SECONDARY, explains, is_lost_child
 from ddtree_ops.triage.groups import HOST_ORIGINS, Group, groups
+from ddtree_ops.triage.hidden import with_hidden_errors
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Failure, FailurePhase, Role
 from ddtree_ops.triage.run import Run
@@ -22,6 +23,7 @@ def judge(run: Run) -> list[Failure]:
     fatal = [group for group in found if _is_fatal(group, run)]
     if not fatal and run.died and not words_tell(run):
         fatal = [group for group in found if group.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
+    fatal = with_hidden_errors(fatal, found, run)
     failures = _ranked(sorted(fatal, key=lambda group: (group.first_us or 0, group.line)), run)
     failures += [_failure(group, run, _minor_role(group)) for group in found if group not in fatal]
     return sorted(failures, key=lambda failure: _ORDER[failure.role])
@@ -103,7 +105,7 @@ def _failure(group: Group, run: Run, role: Role) -> Failure:
         phase=FailurePhase.DEPLOY if first.block.origin in (Origin.ANSIBLE, Origin.SSH) else first.phase,
         first_us=group.first_us,
         last_us=group.last_us,
-        count=len(group.members),
+        count=sum(item.block.times for item in group.members),
         processes=group.processes,
         exceptions=group.exceptions,
         numbers=finding.numbers,

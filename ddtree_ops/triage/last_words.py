@@ -17,8 +17,6 @@ from ddtree_ops.triage.model import Failure
 
 MARK = "ddtree launcher: "
 _WORDS = re.compile(re.escape(MARK) + r"(?:(?P<how>refused|crashed|stalled): )?(?P<reason>.*?)(?: \(exit \d+\))?\s*$")
-# What differs between two runs that ended alike: numbers, addresses, ids of releases.
-_VALUES = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +31,6 @@ class LastWords:
     def text(self) -> str:
         """The words without their frame: `refused: credential api_key: is empty`."""
         return f"{self.how}: {self.reason}"
-
-    @property
-    def without_values(self) -> str:
-        """The same for every run that ended so."""
-        return _VALUES.sub("#", self.text)
 
 
 def read_last_words(line: Line) -> LastWords | None:

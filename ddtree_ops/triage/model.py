@@ -43,8 +43,9 @@ class Confidence(StrEnum):
     UNKNOWN = "unknown"
 
 
-#: The kinds of events that tell what of the input wasn't read, or wasn't there. Every form of the report shows them.
-UNREADABLE_INPUT, NOTHING_LEFT = "unreadable_input", "nothing_left"
+#: Kinds of events that tell what of the input wasn't read, wasn't there, or is elsewhere. Every form of the report shows them.
+UNREADABLE_INPUT, NOTHING_LEFT, EARLIER_CRASHES = "unreadable_input", "nothing_left", "earlier_crashes"
+NOTES = (UNREADABLE_INPUT, NOTHING_LEFT, EARLIER_CRASHES)
 
 
 class Verdict(StrEnum):

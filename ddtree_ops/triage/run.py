@@ -35,14 +35,13 @@ _LIFE_SIGNS = 5
 class Observation:
     """A block with the phase it came in. `finding`: known already, for a line that tells a failure by itself.
 
-    `life`: how many signs of life the server had given by then; `context`: what its process wrote right before.
+    `context`: what its process wrote right before.
     """
 
     phase: FailurePhase
     process: Process
     block: Block
     finding: Finding | None = None
-    life: int = 0
     context: tuple[Evidence, ...] = ()
 
 
@@ -79,7 +78,7 @@ class Run:
         self._recognisers = tuple(make() for make in RECOGNISERS)
         self._recent = Recent()
         self._undecided: set[int] = set()  # processes of bare tracebacks: do they speak again?
-        self._life = 0
+        self._life: deque[int] = deque(maxlen=_LIFE_SIGNS)  # the lines of the latest ones
         self._attention = 0
         self._tracker = PhaseTracker()
         self._heard_phase = False
@@ -105,6 +104,11 @@ class Run:
         return self.exit is not None or self.result is not None
 
     @property
+    def suspicious(self) -> bool:
+        """Whether anything was seen that may be a failure."""
+        return self.died or bool(self.observations) or any(recogniser.busy for recogniser in self._recognisers)
+
+    @property
     def attentive(self) -> bool:
         """Whether the next line is needed, whatever it says."""
         return self._attention > 0 or any(recogniser.busy for recogniser in self._recognisers)
@@ -121,7 +125,8 @@ class Run:
 
     def lived_on(self, observation: Observation) -> bool:
         """Whether the server went on with its work after it: a dying one may still print a line or two."""
-        return self._life - observation.life >= _LIFE_SIGNS
+        last = max((item.line for item in observation.block.evidence if item.line is not None), default=0)
+        return len(self._life) == _LIFE_SIGNS and self._life[0] > last
 
     def feed(self, line: Line) -> None:
         """Take a line."""
@@ -136,7 +141,8 @@ class Run:
             self.names[entry.pid] = entry.comm or ""
         if not line.progress:
             self.last_lines[entry.pid] = line
-            self._life += signs_life(prefix.rest)
+            if signs_life(prefix.rest):
+                self._life.append(line.number)
         for recogniser in self._recognisers:
             self._observe(recogniser.feed(line, prefix))
         if not line.progress:
@@ -166,7 +172,7 @@ class Run:
         if len(self.observations) < _OBSERVATION_LIMIT:
             process = self.process(block.pid, block.rank, block.comm)
             context = self._recent.before(block)
-            self.observations.append(Observation(phase, process, block, finding, self._life, context))
+            self.observations.append(Observation(phase, process, block, finding, context))
 
     def _read_text(self, line: Line, rest: str, dated: bool) -> None:
         text = line.text

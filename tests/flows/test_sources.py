@@ -11,7 +11,7 @@ import pytest
 
 from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.errors import HostCommandFailed, Unreachable
-from ddtree_ops.flows import sources
+from ddtree_ops.flows import journal_follow, retrying
 from ddtree_ops.flows.sources import Source, Sources
 from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, Stream
 from ddtree_ops.triage.entry import JournalEntry
@@ -51,8 +51,8 @@ class NoHttp:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "RECONNECT_SECONDS", 0.01)
-    monkeypatch.setattr(sources, "LOST_AFTER_SECONDS", 0.2)
+    monkeypatch.setattr(journal_follow, "RECONNECT_SECONDS", 0.01)
+    monkeypatch.setattr(retrying, "LOST_AFTER_SECONDS", 0.2)
 
 
 def read(shell: BreakingShell, wanted: Callable[[Source], bool], count: int) -> list[Source]:

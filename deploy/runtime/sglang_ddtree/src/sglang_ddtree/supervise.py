@@ -82,6 +82,8 @@ class Supervisor:
                 self._next_look = 0.0  # READY=1 at once
             case Garbled(reason) if self._stop_by is None and self._crash_seen is None:
                 return Ending(ExitCode.CRASHED, Outcome.CRASHED, f"crashed: {reason}")
+            case StopRequested() if self._crash_seen is not None:
+                return self._crashed()  # it had crashed before anybody asked: no clean end to be told, and nothing to drain
             case StopRequested() if self._stop_by is None:
                 self._stop_by = time.monotonic() + self._drain_s + self._pace.drain_margin_s
                 self._notifier.stopping("draining")
@@ -140,7 +142,7 @@ class Supervisor:
             event = self._next_event(left)
             if isinstance(event, JournalLine):
                 self._read(event)
-            elif isinstance(event, StopRequested):
+            elif isinstance(event, StopRequested) and self._crash_seen is None:
                 return Ending(ExitCode.STOPPED, Outcome.STOPPED, "stopped")
         ranks_began = self._ready or self._watch.ranks_began
         return after_exit(returncode, ranks_began=ranks_began, crash=self._crash.reason, last_line=self._last_line)

@@ -1,0 +1,181 @@
+"""What `ddtree-ops triage` does with each kind of source, once or while it goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from ddtree_ops.errors import UsageError
+
+if TYPE_CHECKING:
+    from ddtree_ops.cli.triage import Asked
+    from ddtree_ops.flows.wait import Server
+    from ddtree_ops.report.failure import FailureReport
+    from ddtree_ops.triage.numbers import Facts
+
+CHUNK = 1 << 18
+
+
+def once(asked: Asked) -> FailureReport:
+    """One report of what there is now."""
+    from ddtree_ops.flows import triage
+
+    facts = _facts(asked.server_info)
+    if asked.host is None:
+        return _with_source_tree(_of_bytes(asked, facts), asked.source_tree)
+    with _server(asked) as (server, unit):
+        if asked.invocation:
+            report = triage.of_invocation(server.shell, unit, asked.invocation, facts)
+        else:
+            report = triage.of_unit(server.shell, unit, asked.since, facts)
+        return _with_sources(report, asked.source_tree, server)
+
+
+def list_crashes(asked: Asked) -> int:
+    """A line for each crash that the host keeps; 0."""
+    from ddtree_ops.cli.show import crash_lines, show_json
+    from ddtree_ops.flows import crashes
+
+    with _server(asked) as (server, _):
+        rows = [(one, crashes.report(server.shell, one)) for one in crashes.kept(server.shell)]
+    if asked.form == "json":
+        document = [{"at": one.time, "invocation": one.invocation, "bytes": one.size, **_summary(report)} for one, report in rows]
+        show_json({"schema": "ddtree-ops/crashes/v1", "host": asked.host, "crashes": document})
+    else:
+        for line in crash_lines(rows, str(asked.host)):
+            click.echo(line)
+    return 0
+
+
+def follow(asked: Asked) -> int:
+    """Wait for the next failure, print its report, end."""
+    from ddtree_ops.cli.triage import show
+
+    facts = _facts(asked.server_info)
+    with _following(asked, facts) as reports:
+        for report in reports:
+            if asked.form == "json":
+                click.echo(report.to_json(indent=None))
+                return 4
+            return show(report, asked.form)
+    return 0
+
+
+def compare(first: Path, second: Path, form: str) -> int:
+    """Whether two reports, or logs, tell the same failure."""
+    from ddtree_ops.cli.show import show_json
+    from ddtree_ops.report.compare import compare as compared
+
+    result = compared(_read_report(first), _read_report(second))
+    if form == "json":
+        show_json(result.to_data())
+    else:
+        click.echo(result.to_text(), nl=False)
+    return 0 if result.same else 6
+
+
+@contextmanager
+def _server(asked: Asked) -> Iterator[tuple[Server, str]]:
+    from ddtree_ops.cli import targets
+
+    chosen = targets.fleet(asked.inventory).host(str(asked.host))
+    with targets.server(chosen) as server:
+        yield server, asked.unit or server.unit
+
+
+@contextmanager
+def _following(asked: Asked, facts: Facts | None) -> Iterator[Iterator[FailureReport]]:
+    from ddtree_ops.flows import triage_follow
+
+    if asked.host is None:
+        yield triage_follow.follow_bytes(_chunks(sys.stdin.buffer), asked.unit, facts)
+        return
+    with _server(asked) as (server, unit):
+        yield triage_follow.follow(server, unit, asked.since, facts)
+
+
+def _of_bytes(asked: Asked, facts: Facts | None) -> FailureReport:
+    if asked.gateway is not None:
+        from ddtree_ops.adapters.gateway import open_gateway
+
+        with open_gateway(asked.gateway, unit=asked.unit, since=asked.since) as chunks:
+            return _triage(chunks, asked.unit, facts)
+    if asked.path is None:
+        return _triage(_chunks(sys.stdin.buffer), asked.unit, facts)
+    with asked.path.open("rb") as stream:
+        return _triage(_chunks(stream), asked.unit, facts)
+
+
+def _triage(chunks: Iterator[bytes], unit: str | None, facts: Facts | None) -> FailureReport:
+    from ddtree_ops.report.entries import of_one_unit, triage_bytes
+    from ddtree_ops.triage.forms.read import read_log
+
+    if unit is None:
+        return triage_bytes(chunks, facts=facts)
+    return of_one_unit(read_log(chunks), unit, facts)
+
+
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    """What there is, as soon as it is there."""
+    descriptor = stream.fileno()
+    return iter(lambda: os.read(descriptor, CHUNK), b"")
+
+
+def _facts(path: Path | None) -> Facts | None:
+    if path is None:
+        return None
+    import json
+
+    from ddtree_ops.triage.numbers import facts_from_server_info
+
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not JSON: {error}", hint="save it with curl http://127.0.0.1:PORT/server_info") from error
+    facts = facts_from_server_info(data)
+    if not facts.server_args:
+        raise UsageError(f"{path}: no server arguments in it", hint="save it with curl http://127.0.0.1:PORT/server_info")
+    return facts
+
+
+def _read_report(path: Path) -> FailureReport:
+    """A saved report, or a log that one is made of."""
+    import json
+
+    from ddtree_ops.report.entries import triage_bytes
+    from ddtree_ops.report.failure import SCHEMA_NAME, FailureReport
+
+    raw = path.read_bytes() if path.stat().st_size < 64 << 20 else b""
+    if raw.lstrip().startswith(b"{") and SCHEMA_NAME.encode() in raw:
+        try:
+            return FailureReport.from_data(json.loads(raw), name=str(path))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path}: not a failure report: {error}") from error
+    with path.open("rb") as stream:
+        return triage_bytes(_chunks(stream))
+
+
+def _summary(report: FailureReport) -> dict[str, Any]:
+    root = report.root
+    if root is None:
+        return {"verdict": report.verdict.value, "unit": report.unit, "kind": None, "title": None, "fingerprint": None}
+    data = report.to_data()["failures"][0]
+    return {"verdict": report.verdict.value, "unit": report.unit, **{key: data[key] for key in ("kind", "title", "fingerprint")}}
+
+
+def _with_source_tree(report: FailureReport, tree: Path | None) -> FailureReport:
+    from ddtree_ops.flows import source
+
+    return source.from_tree(report, tree) if tree else report
+
+
+def _with_sources(report: FailureReport, tree: Path | None, server: Server) -> FailureReport:
+    from ddtree_ops.flows import source
+
+    return source.from_tree(report, tree) if tree else source.from_host(report, server.shell)
