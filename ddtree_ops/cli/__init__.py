@@ -20,7 +20,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("smoke", "Ask the server the smoke questions and judge its answers."),
     ("status", "Show what serves on each host."),
     ("logs", "Print or follow the server's journal."),
-    ("triage", "Say why a server failed: from a host's journal, a file or stdin."),
+    ("triage", "Say why a server failed: from a host's journal, a saved log or stdin."),
     ("releases", "List the releases on each host."),
     ("rollback", "Switch back to an earlier release."),
     ("start", "Start the server and wait until it is ready."),

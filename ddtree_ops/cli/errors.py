@@ -10,7 +10,8 @@ from textwrap import indent
 import click
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.report.safe_text import block, one_line, redacted
+from ddtree_ops.report.redaction import redacted
+from ddtree_ops.report.safe_text import block, one_line
 
 SCHEMA = "ddtree-ops/error/v1"
 INTERRUPTED = 130

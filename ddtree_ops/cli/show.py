@@ -94,6 +94,21 @@ def crash_lines(rows: Sequence[tuple[Crash, FailureReport]], host: str) -> Itera
     yield f"one of them: ddtree-ops triage --host {host} --invocation {rows[-1][0].invocation[:12]}"
 
 
+def show_failure(report: FailureReport, form: str) -> int:
+    """Print a failure report; the exit code that says what it found: 0 nothing, 4 a failure, 10 nothing to judge by."""
+    from ddtree_ops.triage.model import Verdict
+
+    if form == "json":
+        click.echo(report.to_json())
+    elif form == "markdown":
+        click.echo(report.to_markdown(), nl=False)
+    elif form == "html":
+        click.echo(report.to_html(), nl=False)
+    else:
+        click.echo(failure_text(report))
+    return {Verdict.FAILURE: 4, Verdict.INCONCLUSIVE: 10}.get(report.verdict, 0)
+
+
 def plan_lines(plan: Plan) -> Iterator[str]:
     """Findings and changes."""
     for finding in plan.findings:

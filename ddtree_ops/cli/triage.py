@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ddtree_ops.cli import options
-from ddtree_ops.errors import UsageError
+from ddtree_ops.cli.triage_asked import Asked
 
-if TYPE_CHECKING:
-    from ddtree_ops.report.failure import FailureReport
-
-FOUND, INCONCLUSIVE, DIFFERENT = 4, 10, 6
 EPILOG = """\b
 Examples:
   ddtree-ops triage --host ct200
@@ -29,35 +23,6 @@ Examples:
 Exit codes: 0 no failure found (--compare: the same failure), 4 a failure was found, 6 --compare: different failures,
 10 inconclusive.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The command line; `source`: which of the sources was given."""
-
-    host: str | None
-    path: Path | None
-    gateway: str | None
-    stdin: bool
-    inventory: Path
-    unit: str | None
-    since: str | None
-    invocation: str | None
-    source_tree: Path | None
-    server_info: Path | None
-    form: str
-
-    def check(self, *, listing: bool, follow: bool) -> None:
-        """Raises UsageError where options don't fit each other."""
-        given = [bool(self.host), bool(self.path), bool(self.gateway), self.stdin]
-        if sum(given) != 1:
-            raise UsageError("give one source: --host HOST, --file FILE, --gateway URL or -")
-        if (listing or self.invocation) and not self.host:
-            raise UsageError("--list and --invocation need --host HOST")
-        if follow and not (self.host or self.stdin):
-            raise UsageError("--follow needs --host HOST or -")
-        if self.since and (self.path or self.stdin):
-            raise UsageError("--since needs --host HOST or --gateway URL", hint="a file is read whole")
 
 
 @click.command(epilog=EPILOG)
@@ -110,6 +75,7 @@ def command(
     packed with gzip or zstd.
     """
     from ddtree_ops.cli import triage_modes as modes
+    from ddtree_ops.cli.show import show_failure
 
     if compare:
         return modes.compare(*compare, form)
@@ -121,20 +87,4 @@ def command(
         return modes.list_crashes(asked)
     if follow:
         return modes.follow(asked)
-    return show(modes.once(asked), form)
-
-
-def show(report: FailureReport, form: str) -> int:
-    """Print a report; the exit code."""
-    from ddtree_ops.cli.show import failure_text
-    from ddtree_ops.triage.model import Verdict
-
-    if form == "json":
-        click.echo(report.to_json())
-    elif form == "markdown":
-        click.echo(report.to_markdown(), nl=False)
-    elif form == "html":
-        click.echo(report.to_html(), nl=False)
-    else:
-        click.echo(failure_text(report))
-    return {Verdict.FAILURE: FOUND, Verdict.INCONCLUSIVE: INCONCLUSIVE}.get(report.verdict, 0)
+    return show_failure(modes.once(asked), form)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ import click
 from ddtree_ops.errors import UsageError
 
 if TYPE_CHECKING:
-    from ddtree_ops.cli.triage import Asked
+    from ddtree_ops.cli.triage_asked import Asked
     from ddtree_ops.flows.wait import Server
     from ddtree_ops.report.failure import FailureReport
     from ddtree_ops.triage.numbers import Facts
@@ -55,7 +56,7 @@ def list_crashes(asked: Asked) -> int:
 
 def follow(asked: Asked) -> int:
     """Wait for the next failure, print its report, end."""
-    from ddtree_ops.cli.triage import show
+    from ddtree_ops.cli.show import show_failure
 
     facts = _facts(asked.server_info)
     with _following(asked, facts) as reports:
@@ -63,7 +64,7 @@ def follow(asked: Asked) -> int:
             if asked.form == "json":
                 click.echo(report.to_json(indent=None))
                 return 4
-            return show(report, asked.form)
+            return show_failure(report, asked.form)
     return 0
 
 
@@ -77,7 +78,7 @@ def compare(first: Path, second: Path, form: str) -> int:
         show_json(result.to_data())
     else:
         click.echo(result.to_text(), nl=False)
-    return 0 if result.same else 6
+    return int(result.exit_code)
 
 
 @contextmanager
@@ -113,12 +114,9 @@ def _of_bytes(asked: Asked, facts: Facts | None) -> FailureReport:
 
 
 def _triage(chunks: Iterator[bytes], unit: str | None, facts: Facts | None) -> FailureReport:
-    from ddtree_ops.report.entries import of_one_unit, triage_bytes
-    from ddtree_ops.triage.forms.read import read_log
+    from ddtree_ops.report.entries import triage_bytes
 
-    if unit is None:
-        return triage_bytes(chunks, facts=facts)
-    return of_one_unit(read_log(chunks), unit, facts)
+    return triage_bytes(chunks, facts=facts, only_unit=unit, now_us=time.time_ns() // 1000)
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:

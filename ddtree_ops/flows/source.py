@@ -6,14 +6,12 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.ports import Command, Shell
 from ddtree_ops.report.failure import FailureReport
-from ddtree_ops.triage.model import Role
-from ddtree_ops.triage.source_windows import Check, Installed, Read, candidates, with_source
+from ddtree_ops.triage.source_windows import Installed, candidates
 
 _SIZE = 4 << 20
 # The log names the files, and logs are hostile: only Python code of a release is read, whatever a frame says.
@@ -34,23 +32,13 @@ def from_tree(report: FailureReport, tree: Path) -> FailureReport:
                 return found.read_bytes()
         return None
 
-    return _with_windows(report, read, None)
+    return report.with_source(read)
 
 
 def from_host(report: FailureReport, shell: Shell) -> FailureReport:
     """The report with the code that is installed; what differs from the release's manifest is told. Raises Unreachable."""
     host = _Installed(shell)
-    return _with_windows(report, host.read, host.check)
-
-
-def _with_windows(report: FailureReport, read: Read, check: Check | None) -> FailureReport:
-    failures, events = [], list(report.events)
-    for failure in report.failures:
-        if failure.role is Role.ROOT:
-            failure, told = with_source(failure, read, check)  # noqa: PLW2901 - the same failure, with more in it
-            events = [*told, *events]
-        failures.append(failure)
-    return replace(report, failures=tuple(failures), events=tuple(events))
+    return report.with_source(host.read, host.check)
 
 
 class _Installed:

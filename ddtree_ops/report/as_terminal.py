@@ -2,89 +2,112 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from ddtree_ops.report.safe_text import block, one_line, rfc3339
-from ddtree_ops.report.wording import ending, place, short_file, telling_frames, verdict_line
-from ddtree_ops.triage.model import Failure, Role, Verdict
+from ddtree_ops.report.cells import fit
+from ddtree_ops.report.failure_parts import by_value
+from ddtree_ops.report.root_line import log_lines, root_line
+from ddtree_ops.report.terminal_chain import chain, threads
+from ddtree_ops.report.terminal_page import Page
+from ddtree_ops.report.timeline import SERVER, Moment, Timeline, Tone, joined, merged_draft
+from ddtree_ops.report.wording import cause, device_words, elapsed, fixes, minor, place, seen
+from ddtree_ops.triage.kinds import Kind
+from ddtree_ops.triage.model import Confidence, Failure, Role, Verdict
 
-_RESET = "\x1b[0m"
-_STYLES = {"bad": "\x1b[1;31m", "good": "\x1b[1;32m", "strong": "\x1b[1m", "dim": "\x1b[2m"}
-_FRAMES = 4
-_FIRST = 3  # exceptions that came before the last one, or are in its group
-_MESSAGE_LINES = 12
+_HEADLINE = {Verdict.FAILURE: "bad", Verdict.NO_FAILURE: "good", Verdict.INCONCLUSIVE: "unsure"}
+_TONES = {Tone.ROOT: "bad", Tone.CONSEQUENCE: "unsure"}
+_MOMENTS = 6
+_MINOR = 12
+_EXCERPT_BEFORE, _EXCERPT_AFTER = 6, 2
+_DEVICES = 8
+_LANES = 8
 
 
-class TerminalText:
-    """Builds the text; every piece of the log passes through `safe_text` before it gets here a colour."""
+def report_lines(
+    page: Page,
+    verdict: tuple[Verdict, str],
+    notes: Iterable[str],
+    failures: tuple[Failure, ...],
+    story: Timeline | None,
+) -> Iterator[str]:
+    """The lines of a whole report. `verdict`: itself and its sentence; everything is clean already (`cleaning`)."""
+    yield page.style(_HEADLINE[verdict[0]], verdict[1])
+    for note in notes:
+        yield from page.labelled("Note", [note])
+    others = [item for item in failures if item.role is not Role.ROOT]
+    for failure in others[:_MINOR]:
+        yield page.line("dim", minor(failure))
+    if len(others) > _MINOR:
+        yield page.line("dim", f"… {len(others) - _MINOR} more")
+    roots = [item for item in failures if item.role is Role.ROOT]
+    if roots and story:
+        yield from ("", *_timeline(page, story))
+    for failure in roots or [item for item in others if item.role is Role.REQUEST][:1]:
+        yield from ("", *_root(page, failure))
 
-    def __init__(self, *, colour: bool, width: int) -> None:
-        self._colour, self._width = colour, width
 
-    def report(
-        self,
-        verdict: Verdict,
-        host: str | None,
-        unit: str | None,
-        lines_read: int,
-        failures: tuple[Failure, ...],
-        notes: Iterable[str] = (),
-    ) -> str:
-        """The whole report, ending with a line break. `notes`: what has to be known of the input."""
-        style = "bad" if verdict is Verdict.FAILURE else "good"
-        lines = [self._style(style, one_line(verdict_line(verdict, host, unit, lines_read)))]
-        for note in notes:
-            lines += self._labelled("Note", [one_line(note)])
-        for failure in failures:
-            if failure.role is not Role.ROOT:
-                lines += self._minor(failure)
-        for failure in failures:
-            if failure.role is Role.ROOT:
-                lines += ["", *self._root(failure)]
-        return "\n".join(lines) + "\n"
+def _root(page: Page, failure: Failure) -> Iterator[str]:
+    details = [*chain(page, failure), *threads(page, failure)]
+    if failure.kind is Kind.UNKNOWN or not details:
+        details += _excerpt(page, failure)
+    yield from details
+    if details:
+        yield ""
+    kind = failure.kind.value
+    where = fit(f" {place(failure)}".rstrip(), page.width - len(kind))
+    yield page.style("bad" if failure.role is Role.ROOT else "unsure", kind) + where
+    yield page.line("strong", failure.title)
+    yield from _explanation(page, failure)
+    yield from page.labelled("Seen", seen(failure), "dim")
 
-    def _root(self, failure: Failure) -> Iterable[str]:
-        yield f"{self._style('bad', failure.kind.value)} {one_line(place(failure))}".rstrip()
-        yield self._style("strong", one_line(failure.title, self._width))
-        last = ending(failure)
-        for exception in [item for item in failure.exceptions if item is not last][-_FIRST:]:
-            cause = f"  first {exception.type}: {exception.message}" if exception.message else f"  first {exception.type}"
-            yield "  " + self._style("dim", one_line(cause, self._width - 2))
-        for frame in telling_frames(failure, _FRAMES):
-            yield self._style("dim", f"  {short_file(frame)}:{frame.line or '?'} in {one_line(frame.function or '?')}")
-            yield from (f"    {line}"[: self._width] for line in block(frame.code or "").split("\n") if line)
-        if last:
-            text = block(f"{last.type}: {last.message}" if last.message else last.type)
-            yield from self._wrapped("  ", text.split("\n")[:_MESSAGE_LINES])
-        if not failure.exceptions:
-            yield from (f"  {one_line(item.text, self._width - 2)}" for item in failure.evidence[-4:])
-        yield from self._explanation(failure)
-        seen = rfc3339(failure.first_us) or "unknown time"
-        yield self._style("dim", f"Seen        {seen}, {failure.count}x, fingerprint {failure.fingerprint}")
 
-    def _explanation(self, failure: Failure) -> Iterable[str]:
-        sure = "" if failure.confidence.value == "certain" else f" ({failure.confidence.value})"
-        cause = f"{failure.cause}{sure}" if failure.cause else "not known; nothing is guessed here"
-        yield from self._labelled("Cause", [one_line(cause)])
-        yield from self._labelled("Numbers", [one_line(f"{item.value}: {item.expression}") for item in failure.numbers])
-        yield from self._labelled("Fix", [one_line(item) for item in failure.fixes])
+def _explanation(page: Page, failure: Failure) -> Iterator[str]:
+    yield from page.labelled("Cause", [cause(failure)], "unsure" if failure.confidence is Confidence.LOW else "")
+    yield from page.labelled("Numbers", _numbers(failure))
+    yield from page.labelled("Devices", [device_words(item) for item in failure.devices[:_DEVICES]])
+    yield from page.labelled("Fix", fixes(failure))
 
-    def _minor(self, failure: Failure) -> Iterable[str]:
-        text = f"{failure.role.value}: {failure.kind.value} {place(failure)}: {failure.title} ({failure.count}x)"
-        yield self._style("dim", one_line(text, self._width))
 
-    def _labelled(self, label: str, texts: list[str]) -> Iterable[str]:
-        for index, text in enumerate(texts):
-            head = f"{label if index == 0 else '':<12}"
-            wrapped = textwrap.wrap(text, self._width - 12, break_on_hyphens=False) or [""]
-            yield (self._style("strong", head) if index == 0 else head) + wrapped[0]
-            yield from (" " * 12 + line for line in wrapped[1:])
+def _numbers(failure: Failure) -> Iterator[str]:
+    groups = by_value(failure.numbers)
+    width = max((len(str(value)) for value, _ in groups), default=0)
+    for value, items in groups:
+        for index, item in enumerate(items):
+            yield f"{value if index == 0 else '':>{width}}{':' if index == 0 else ' '} {item.expression} ({item.source})"
 
-    def _wrapped(self, indent: str, lines: list[str]) -> Iterable[str]:
-        for line in lines:
-            for part in textwrap.wrap(line, self._width - len(indent), break_on_hyphens=False) or [""]:
-                yield self._style("bad", indent + part)
 
-    def _style(self, name: str, text: str) -> str:
-        return f"{_STYLES[name]}{text}{_RESET}" if self._colour else text
+def _excerpt(page: Page, failure: Failure) -> Iterator[str]:
+    """The log around the root line, which is marked; what stands in the traceback above isn't repeated."""
+    mark = root_line(failure)
+    lines = [item for item in log_lines(failure) if not failure.exceptions or item is mark or item in failure.context]
+    at = next((index for index, item in enumerate(lines) if item is mark), len(lines) - 1)
+    chosen = lines[max(0, at - _EXCERPT_BEFORE) : at + 1 + _EXCERPT_AFTER]
+    if not chosen or (failure.exceptions and len(chosen) < 2):
+        return
+    if failure.exceptions:
+        yield ""
+    yield page.line("strong", "In the log" + (f" from line {chosen[0].line:,}" if chosen and chosen[0].line else ""), 2)
+    for line in chosen:
+        yield page.line("bad", f"> {line.text}", 2) if line is mark else page.line("dim", f"  {line.text}", 2)
+
+
+def _timeline(page: Page, story: Timeline) -> Iterator[str]:
+    spans = merged_draft(story.phases)
+    if spans:
+        yield from page.labelled("Phases", [", ".join(f"{span.name} {elapsed(span.seconds)}" for span in spans)])
+    told = joined(story.moments)
+    at = next((index for index, (moment, _) in enumerate(told) if moment.tone is Tone.ROOT), 0)
+    begin = max(0, min(at - 1, len(told) - _MOMENTS))
+    shown = told[begin : begin + _MOMENTS]
+    width = max((len(elapsed(moment.at)) for moment, _ in shown), default=0)
+    rows = [(_TONES.get(one.tone, "dim"), f"+{elapsed(one.at):<{width}}  {_told(one, lanes)}") for one, lanes in shown]
+    yield from page.labelled_lines("Then" if spans else "Timeline", rows)
+    left = len(told) - len(shown)
+    if left:
+        yield from page.labelled_lines("", [("dim", f"… {left} more; the JSON report has them")])
+
+
+def _told(moment: Moment, lanes: list[str]) -> str:
+    if moment.tone is Tone.SIGN or lanes == [SERVER]:
+        return moment.text
+    return f"{', '.join(lanes[:_LANES])}{', …' if len(lanes) > _LANES else ''}: {moment.text}"

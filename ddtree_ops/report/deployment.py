@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ddtree_ops.report.failure import FailureReport
-from ddtree_ops.report.safe_text import redacted
+from ddtree_ops.report.redaction import redacted
 
 SCHEMA = "ddtree-ops/deployment-report/v1"
 

@@ -1,4 +1,4 @@
-"""From a unit's journal entries to its failure report, in one call."""
+"""From a log to its failure report, in one call."""
 
 from __future__ import annotations
 
@@ -8,48 +8,58 @@ from dataclasses import replace
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
-from ddtree_ops.triage.forms.read import read_log
+from ddtree_ops.triage.gate import Units, feed_through
 from ddtree_ops.triage.model import NOTHING_LEFT, Event
+from ddtree_ops.triage.numbers import Facts
 
-_UNITS_NAMED = 8
+_PIECE = 1 << 18
 
 
-def triage_entries(entries: Iterable[JournalEntry], host: str | None = None, unit: str | None = None) -> FailureReport:
-    """Read all entries and report; `unit` only names the report."""
-    diagnoser = Diagnoser()
+def triage_entries(
+    entries: Iterable[JournalEntry], host: str | None = None, unit: str | None = None, facts: Facts | None = None
+) -> FailureReport:
+    """Read all entries and report; `unit` only names the report; `facts`: what is known of the configuration from elsewhere."""
+    diagnoser = Diagnoser(facts)
     for entry in entries:
         diagnoser.feed(entry)
     return from_diagnosis(diagnoser.finish(), host=host, unit=unit)
 
 
-def triage_bytes(chunks: Iterable[bytes], host: str | None = None, unit: str | None = None) -> FailureReport:
-    """Read a log in whatever form and report."""
-    return triage_entries(read_log(chunks), host, unit)
+def triage_bytes(
+    chunks: Iterable[bytes],
+    host: str | None = None,
+    unit: str | None = None,
+    facts: Facts | None = None,
+    *,
+    only_unit: str | None = None,
+    now_us: int | None = None,
+) -> FailureReport:
+    """Read a log in whatever form and report, without decoding what can't matter (gate.py).
+
+    `unit` only names the report. `only_unit`: read the entries of this unit and those that name none; the report says so if
+    the unit has none. `now_us`: for times without a year (`read_log`). Raises UsageError where nothing can be read.
+    """
+    diagnoser, units = Diagnoser(facts), Units(only_unit) if only_unit else None
+    for _ in feed_through(diagnoser, _gathered(chunks), now_us=now_us, units=units):
+        pass
+    report = from_diagnosis(diagnoser.finish(), host=host, unit=only_unit or unit)
+    return report if units is None or units.found else replace(report, events=(_nothing_left(units), *report.events))
 
 
-def of_one_unit(entries: Iterable[JournalEntry], unit: str) -> FailureReport:
-    """Read the entries of one unit, and those that name none; the report says so if the unit has none."""
-    chosen = _Chosen(entries, unit)
-    report = triage_entries(chosen, unit=unit)
-    return report if chosen.found else replace(report, events=(chosen.nothing(), *report.events))
+def _gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in larger pieces: a connection gives a few kilobytes at a time, and each piece has its cost."""
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size >= _PIECE:
+            yield b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield b"".join(parts)
 
 
-class _Chosen:
-    """Passes over the entries of other units, and remembers a few of their names for who has mistyped one."""
-
-    def __init__(self, entries: Iterable[JournalEntry], unit: str) -> None:
-        self._entries, self._unit = entries, unit
-        self._others: dict[str, None] = {}
-        self.found = False
-
-    def __iter__(self) -> Iterator[JournalEntry]:
-        for entry in self._entries:
-            if entry.unit is None or entry.unit == self._unit:
-                self.found = self.found or entry.unit is not None
-                yield entry
-            elif len(self._others) < _UNITS_NAMED:
-                self._others[entry.unit] = None
-
-    def nothing(self) -> Event:
-        others = f"; there are entries of {', '.join(self._others)}" if self._others else ""
-        return Event(None, NOTHING_LEFT, f"no entry of {self._unit} in the input{others}")
+def _nothing_left(units: Units) -> Event:
+    others = f"; there are entries of {', '.join(units.others)}" if units.others else ""
+    return Event(None, NOTHING_LEFT, f"no entry of {units.wanted} in the input{others}")

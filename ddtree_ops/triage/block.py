@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -44,7 +44,10 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One stack frame. `in_app`: neither Python's nor a general library's code. `repeated`: further times it was left out."""
+    """One stack frame. `in_app`: neither Python's nor a general library's code. `repeated`: further times it was left out.
+
+    `source`: the installed lines around it with their numbers, the frame's own marked (`source_windows`), where they were read.
+    """
 
     file: str
     line: int | None
@@ -52,6 +55,7 @@ class Frame:
     code: str | None = None
     in_app: bool = True
     repeated: int = 0
+    source: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class Block:
 
     `record`: it was logged as one record (dated prefix), not printed by the interpreter. `last_us`: time of its last line.
     `subjects`: the processes it is about, where that isn't the writer (the OOM killer's victim, a watchdog's child).
+    `times`: how many events it stands for.
     """
 
     pid: int | None
@@ -127,11 +132,20 @@ class Block:
     threads: tuple[Thread, ...] = ()
     devices: tuple[Device, ...] = ()
     subjects: tuple[int, ...] = ()
+    times: int = 1
 
     @property
     def ending(self) -> ParsedException:
         """The exception that ended the process: the last one outside groups; `NO_EXCEPTION` if the block has none."""
         return next((item for item in reversed(self.exceptions) if item.parent is None), NO_EXCEPTION)
+
+    @property
+    def placed(self) -> tuple[ParsedException, ...]:
+        """Its exceptions; a fatal error, which has no frames of its own, with those of the thread that it hit."""
+        hit = next((thread for thread in self.threads if thread.current), None)
+        if hit is None:
+            return self.exceptions
+        return tuple(item if item.frames else replace(item, frames=hit.frames) for item in self.exceptions)
 
     @property
     def text(self) -> str:

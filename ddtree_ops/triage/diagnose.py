@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.judge import judge
+from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import LineAssembler
 from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure, Role, Verdict
 from ddtree_ops.triage.numbers import Facts, together
@@ -88,7 +89,7 @@ class Diagnoser:
         for run in runs:
             run.finish()
             run.facts = together(self._facts, run.facts) if self._facts else run.facts
-        failures = _merge([failure for run in runs for failure in judge(run)])
+        failures = _merge(_limits_last([failure for run in runs for failure in judge(run)]))
         return Diagnosis(
             verdict=_verdict(failures, runs),
             failures=failures,
@@ -102,9 +103,19 @@ class Diagnoser:
 
 
 def _verdict(failures: tuple[Failure, ...], runs: list[Run]) -> Verdict:
-    if any(failure.role is Role.ROOT for failure in failures):
+    """A failed request is no failure of a server that lives; where nothing shows one, it is all that is known."""
+    lives = any(run.shows_life for run in runs)
+    if any(failure.role is Role.ROOT or (failure.role is Role.REQUEST and not lives) for failure in failures):
         return Verdict.FAILURE
     return Verdict.NO_FAILURE if failures or any(run.understood for run in runs) else Verdict.INCONCLUSIVE
+
+
+def _limits_last(failures: list[Failure]) -> list[Failure]:
+    """That systemd starts a unit no more ends a row of failures: it is no root where one of them is known."""
+    limits = [item for item in failures if item.role is Role.ROOT and item.kind is Kind.SYSTEMD_START_LIMIT]
+    if not any(item.role is Role.ROOT and item not in limits for item in failures):
+        return failures
+    return [replace(item, role=Role.CONSEQUENCE) if item in limits else item for item in failures]
 
 
 def _merge(failures: list[Failure]) -> tuple[Failure, ...]:

@@ -15,9 +15,7 @@ HANGS = frozenset({Kind.SCHEDULER_HANG, Kind.NCCL_TIMEOUT, Kind.NCCL_INIT_HANG, 
 
 _GPU = re.compile(r"CUDA|NCCL|nccl|cuBLAS|cudnn|GPU")
 _LOST_CHILD = re.compile(r"EOFError|BrokenPipeError|ConnectionResetError|ProcessExitedException|SIGKILL|signal 9|exit code:? -9")
-_NO_SPACE = re.compile(
-    r"OSError|IOError|SafetensorError|[Cc]an't load|[Uu]nable to (?:load|write|open)|RuntimeError: .{0,200}(?:write|PytorchStreamWriter)"
-)
+_NO_SPACE = re.compile(r"OSError|IOError|SafetensorError|[Cc]an't load|[Uu]nable to (?:load|write|open)|StreamWriter")
 
 _GPU_KINDS = frozenset(
     {Kind.CUDA_ILLEGAL_ACCESS, Kind.NCCL_TIMEOUT, Kind.NCCL_SYSTEM_ERROR, Kind.SCHEDULER_HANG, Kind.FABRIC_NOT_READY}
@@ -43,6 +41,10 @@ def _by_full_disk(group: Group) -> bool:
     return group.kind in kinds and bool(_NO_SPACE.search(_text(group)))
 
 
+def _by_plugin(group: Group) -> bool:
+    return group.kind is Kind.UNKNOWN_ARGUMENT
+
+
 _EXPLAINS: dict[Kind, Callable[[Group], bool]] = {
     Kind.HOST_OOM: _by_lost_child,
     Kind.GPU_LOST: _by_gpu,
@@ -50,6 +52,7 @@ _EXPLAINS: dict[Kind, Callable[[Group], bool]] = {
     Kind.GPU_RESET_REQUIRED: _by_gpu,
     Kind.NVLINK_FAULT: _by_gpu,
     Kind.DISK_FULL: _by_full_disk,
+    Kind.PLUGIN_INTERFACE_MISMATCH: _by_plugin,
 }
 _NEAR_US = 15 * 60 * 1_000_000  # NCCL waits ten minutes for a rank whose GPU is gone
 

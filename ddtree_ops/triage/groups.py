@@ -15,6 +15,7 @@ from ddtree_ops.triage.signatures import Context, match
 
 _CLOSE_US = 30_000_000
 _EVIDENCE_LIMIT = 12
+_SURENESS = tuple(Confidence)  # in order: the surest first
 #: Said of the host or of the unit as a whole; what they see is seen once, whichever process it hits.
 HOST_ORIGINS = frozenset({Origin.KERNEL, Origin.SYSTEMD, Origin.ANSIBLE, Origin.SSH})
 
@@ -101,6 +102,8 @@ def groups(run: Run) -> list[Group]:
         group = found.get(name)
         if group is None:
             group = found[name] = Group(name, finding)
+        elif _SURENESS.index(finding.confidence) < _SURENESS.index(group.finding.confidence):
+            group.finding = finding  # one rank may know more than the others
         group.members.append(item)
     return list(_without_doubles(list(found.values())))
 
@@ -121,7 +124,7 @@ def _title(item: Observation) -> str:
 
 def _name(item: Observation, finding: Finding) -> str:
     if item.block.exceptions:
-        return fingerprint(item.block.exceptions)
+        return fingerprint(item.block.placed)
     return fingerprint((), f"{finding.kind}\n{finding.title}")
 
 
@@ -170,4 +173,5 @@ def _digits(rank: str) -> str:
 
 
 def _tells_more(one: Group, other: Group) -> bool:
-    return bool(one.exceptions) > bool(other.exceptions)
+    sure = [group.finding.confidence is Confidence.CERTAIN for group in (one, other)]
+    return (bool(one.exceptions), sure[0]) > (bool(other.exceptions), sure[1])

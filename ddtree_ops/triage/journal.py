@@ -12,37 +12,56 @@ from ddtree_ops.triage.entry import OUTPUT_FIELDS
 from ddtree_ops.triage.forms.export_stream import read_export
 from ddtree_ops.triage.forms.json_lines import read_json
 
-__all__ = ["follow", "last_cursor", "parse_cursor", "read", "read_export", "read_json"]
+__all__ = ["follow", "last_cursor", "matches", "parse_cursor", "read", "read_export", "read_json"]
 
 _JOURNALCTL = ("journalctl", "--quiet", "--no-pager", "--output=export")
+_KERNEL = ("+", "_TRANSPORT=kernel")
 _FIELDS = f"--output-fields={','.join(OUTPUT_FIELDS)}"
 
 
-def follow(unit: str, after_cursor: str | None) -> tuple[str, ...]:
+def follow(unit: str, after_cursor: str | None, *, kernel: bool = False) -> tuple[str, ...]:
     """Command that gives the unit's entries after a cursor and then new ones as they come; read by `read_export`.
 
     Without a cursor it starts at the unit's first entry. `--no-tail`, because `--follow` alone shows only the last ten
-    entries, and `-n0` loses the first lines of a fresh unit.
+    entries, and `-n0` loses the first lines of a fresh unit. `kernel`: as in `read`.
     """
     start = (f"--after-cursor={after_cursor}",) if after_cursor else ()
-    return (*_JOURNALCTL, _FIELDS, f"--unit={unit}", *start, "--follow", "--no-tail")
+    of_unit = (*matches(unit), *_KERNEL) if kernel else (f"--unit={unit}",)
+    return (*_JOURNALCTL, _FIELDS, *of_unit, *start, "--follow", "--no-tail")
 
 
 def read(
-    unit: str, *, invocation: str | None = None, since: str | None = None, after_cursor: str | None = None
+    unit: str,
+    *,
+    invocation: str | None = None,
+    since: str | None = None,
+    after_cursor: str | None = None,
+    kernel: bool = False,
 ) -> tuple[str, ...]:
     """Command that gives what the journal holds of a unit, oldest first; read by `read_export`.
 
     `invocation` (systemd's 128-bit id) chooses one run of the unit, with what the manager said about it; `since` is any
-    time that journalctl takes (`-1h`, `@1795977363`, `2026-11-29 18:36:00`); `after_cursor` what came after an entry.
+    time that journalctl takes (`-1h`, `@1795977363`, `2026-11-29 18:36:00`); `after_cursor` what came after an entry;
+    `kernel` adds the kernel's lines (GPU errors, the OOM killer): all that there are, so give one of the other two too.
     """
     options = {"--since": since, "--after-cursor": after_cursor}
     start = tuple(f"{name}={value}" for name, value in options.items() if value)
-    if invocation is None:
+    if invocation is None and not kernel:
         return (*_JOURNALCTL, _FIELDS, *start, f"--unit={unit}")
-    own = (f"_SYSTEMD_UNIT={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
-    manager = ("_PID=1", f"UNIT={unit}", f"INVOCATION_ID={invocation}")
-    return (*_JOURNALCTL, _FIELDS, *start, *own, "+", *manager)
+    return (*_JOURNALCTL, _FIELDS, *start, *matches(unit, invocation), *(_KERNEL if kernel else ()))
+
+
+def matches(unit: str, invocation: str | None = None) -> tuple[str, ...]:
+    """Which entries are a unit's: its own, and those of the manager (process 1) about it.
+
+    As arguments of journalctl: fields in a row must all be so, `+` is an "or". `--unit` stands for these and a few more
+    (src/shared/logs-show.c, systemd 252), but can't be joined with others.
+    """
+    own: tuple[str, ...] = (f"_SYSTEMD_UNIT={unit}",)
+    manager: tuple[str, ...] = ("_PID=1", f"UNIT={unit}")
+    if invocation is not None:
+        own, manager = (*own, f"_SYSTEMD_INVOCATION_ID={invocation}"), (*manager, f"INVOCATION_ID={invocation}")
+    return (*own, "+", *manager)
 
 
 def last_cursor() -> tuple[str, ...]:

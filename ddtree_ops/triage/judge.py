@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ddtree_ops.triage.belonging import is_weak, of_others
 from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.deaths import unexplained_death, words_tell
 from ddtree_ops.triage.explain import HANGS, SECONDARY, explains, is_lost_child
@@ -21,6 +22,7 @@ def judge(run: Run) -> list[Failure]:
     """The failures of a run that was read to its end."""
     found = groups(run)
     fatal = [group for group in found if _is_fatal(group, run)]
+    fatal = [group for group in fatal if not is_weak(group)] or fatal
     if not fatal and run.died and not words_tell(run):
         fatal = [group for group in found if group.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
     fatal = with_hidden_errors(fatal, found, run)
@@ -64,9 +66,11 @@ def _is_fatal(group: Group, run: Run) -> bool:
         return False
     block = group.first.block
     if block.origin in HOST_ORIGINS:
-        return run.died or not run.lived_on(group.last)
+        return (run.died or not run.lived_on(group.last)) and not of_others(block, run)
     if block.origin is Origin.THREADS and not block.exceptions:
         return group.kind is not Kind.UNKNOWN  # a dump for looking at, of a process that lives
+    if block.origin is Origin.LINE:
+        return run.died or not run.lived_on(group.last)
     if not block.exceptions or (block.record and block.header.endswith("hit an exception")):
         return True
     if block.record or run.serving:
@@ -102,7 +106,7 @@ def _failure(group: Group, run: Run, role: Role) -> Failure:
         kind=finding.kind,
         title=finding.title,
         role=role,
-        phase=FailurePhase.DEPLOY if first.block.origin in (Origin.ANSIBLE, Origin.SSH) else first.phase,
+        phase=_phase(group),
         first_us=group.first_us,
         last_us=group.last_us,
         count=sum(item.block.times for item in group.members),
@@ -117,6 +121,15 @@ def _failure(group: Group, run: Run, role: Role) -> Failure:
         threads=group.threads,
         context=first.context,
     )
+
+
+def _phase(group: Group) -> FailurePhase:
+    first = group.first
+    if first.block.origin in (Origin.ANSIBLE, Origin.SSH):
+        return FailurePhase.DEPLOY
+    if group.kind is Kind.UNKNOWN_ARGUMENT and first.phase is FailurePhase.UNKNOWN:
+        return FailurePhase.ARGUMENTS  # argparse ends the server before it says anything else
+    return first.phase
 
 
 def _told_by(failure: Failure, group: Group, run: Run) -> Failure:

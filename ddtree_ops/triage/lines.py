@@ -1,4 +1,4 @@
-"""From raw messages to lines: control sequences removed, progress bars resolved, joined again, prefixes read.
+"""From raw messages to lines: control sequences removed, progress bars resolved, joined again.
 
 tqdm redraws a bar with `\\r` and writes no newline, so the next log record follows on the same line: a traceback header
 can stand behind a bar. Here what follows a bar becomes a line of its own.
@@ -12,17 +12,29 @@ from typing import NamedTuple
 
 from ddtree_ops.triage.block import Block, Evidence, Origin
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
+from ddtree_ops.triage.prefixes import Prefix, is_record, read_prefix
+
+__all__ = [
+    "Line",
+    "LineAssembler",
+    "Prefix",
+    "clean",
+    "evidence",
+    "line_block",
+    "read_prefix",
+    "split_message",
+]
 
 # ECMA-48: CSI sequences, OSC/DCS/PM/APC/SOS strings up to BEL or ST, other two-character escapes.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 # tqdm's bar: `desc:  25%|##  | 1/4 [00:56<02:49, 56.47s/it]`, SGLang's `0% Completed | 0/1 [...]`, or `12it [00:01, 9it/s]`.
-_BAR = re.compile(r"[^\r\n]*?(?:\d+%[^|\r\n]*\|[^\r\n]*?\d\S*/\S+ \[[^\]\r\n]*\]|\d+\S*(?:it|B) \[\d[^\]\r\n]*\])")
+_BAR_TIMES = re.compile(r" \[\d[^\]\r\n]{0,100}\]| \[\]")
+_BAR_COUNT = re.compile(r"\d\S{0,20}/\S{1,20}")
+_BAR_ITEMS = re.compile(r"\d\S{0,20}(?:it|B)")
+_BAR_SHARE = re.compile(r"\d%[^|\r\n]{0,40}\|")
 
-_PREFIX = re.compile(r"\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)(?P<rank>(?: (?:ATTN_)?[A-Z]{2,3}\d+)*)\](?: |$)")
-_TORCH_PREFIX = re.compile(r"\[(?P<rank>rank\d+)\]: ?")
-_NUMBERS = re.compile(r"\d+")
 _EVIDENCE_LIMIT = 2000
 
 
@@ -33,19 +45,6 @@ class Line(NamedTuple):
     entry: JournalEntry
     number: int
     progress: bool = False
-
-
-class Prefix(NamedTuple):
-    """What stood before a line's text. `dated`: it begins a log record. `rank`: `TP3`, `DP0 TP2`, `rank3` or None."""
-
-    dated: bool
-    rank: str | None
-    rest: str
-
-    @property
-    def leading(self) -> bool:
-        """True for rank 0 of everything and without a rank: the lines that tell of the server as a whole."""
-        return self.rank is None or not any(map(int, _NUMBERS.findall(self.rank)))
 
 
 def clean(text: str) -> str:
@@ -60,7 +59,7 @@ def split_message(message: str) -> list[tuple[str, bool]]:
     """
     if message.isprintable():  # quickest, and true of nearly every line
         return [(message, False)]
-    if _PREFIX.match(message):
+    if is_record(message):
         return [(clean(part), False) for part in message.split("\n")]
     found: list[tuple[str, bool]] = []
     for raw_line in message.split("\n"):
@@ -73,28 +72,26 @@ def _segments(line: str) -> list[tuple[str, bool]]:
     result: list[tuple[str, bool]] = []
     for segment in line.split("\r"):
         text = _CONTROLS.sub("", segment)
-        bar = _BAR.match(text) if "[" in text else None
-        if bar:
+        end = _bar_end(text)
+        if end:
             if result and result[-1][1]:
                 result.pop()
-            result.append((bar.group().rstrip(), True))
-            text = text[bar.end() :]
+            result.append((text[:end].rstrip(), True))
+            text = text[end:]
         if text.strip():
             result.append((text, False))
     return result or [("", False)]
 
 
-def read_prefix(text: str) -> Prefix:
-    """Split SGLang's `[date TPn] ` or torch's `[rankn]: ` from a line."""
-    if not text.startswith("["):
-        return Prefix(False, None, text)
-    found = _PREFIX.match(text)
-    if found:
-        return Prefix(True, found["rank"].strip() or None, text[found.end() :])
-    found = _TORCH_PREFIX.match(text)
-    if found:
-        return Prefix(False, found["rank"], text[found.end() :])
-    return Prefix(False, None, text)
+def _bar_end(text: str) -> int:
+    """Where a bar at the text's beginning ends; 0 if there is none."""
+    times = _BAR_TIMES.search(text)
+    share = _BAR_SHARE.search(text) if times else None
+    for found in _BAR_TIMES.finditer(text, times.start()) if times else ():
+        word = text[max(0, found.start() - 50) : found.start()].rpartition(" ")[2].rpartition("|")[2]
+        if _BAR_ITEMS.fullmatch(word) or (share and share.end() <= found.start() and _BAR_COUNT.fullmatch(word)):
+            return found.end()
+    return 0
 
 
 def evidence(line: Line) -> Evidence:

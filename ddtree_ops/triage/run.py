@@ -104,6 +104,11 @@ class Run:
         return self.exit is not None or self.result is not None
 
     @property
+    def shows_life(self) -> bool:
+        """Whether a server is seen that works, or was stopped in peace."""
+        return self.serving or self.graceful or bool(self._life)
+
+    @property
     def suspicious(self) -> bool:
         """Whether anything was seen that may be a failure."""
         return self.died or bool(self.observations) or any(recogniser.busy for recogniser in self._recognisers)

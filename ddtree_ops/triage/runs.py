@@ -69,8 +69,15 @@ class Runs:
     def _turn_to(self, key: _Key) -> None:
         if key not in self._runs:
             # What came before the first run was named (a plain "Starting ...") belongs to it.
-            self._runs[key] = Run() if self._runs else self.current
+            self._runs[key] = self._unnamed(key) or (Run() if self._runs else self.current)
             while len(self._runs) > _RUN_LIMIT:
                 del self._runs[list(self._runs)[1]]
         self._key, self.current = key, self._runs[key]
         self._latest[key.host] = key
+
+    def _unnamed(self, key: _Key) -> Run | None:
+        """The host's lines before any invocation was named (the kernel's): they belong to the first one."""
+        unnamed = key._replace(invocation=None)
+        if key.invocation is None or self._key != unnamed or self.current.over:
+            return None
+        return self._runs.pop(unnamed, None)

@@ -40,14 +40,15 @@ _STARTS: tuple[tuple[tuple[str, ...], re.Pattern[str], Phase], ...] = (
     (("fired up",), re.compile(r"The server is fired up and ready to roll"), Phase.SERVING),
     (("SIGTERM", "Gracefully"), re.compile(r"(?:Signal )?SIGTERM received|Gracefully exiting"), Phase.SHUTDOWN),
 )
-_WORDS = tuple(word for words, _, _ in _STARTS for word in words)
+#: One of these stands in every line that starts a phase.
+WORDS = tuple(word for words, _, _ in _STARTS for word in words)
 # Other bars (downloads, compilers) say nothing about how far these two are.
 _COUNTED_BARS = {Phase.WEIGHTS: re.compile(r"shards"), Phase.GRAPH_CAPTURE: re.compile(r"^$|Capturing")}
 
 
 def may_matter(text: str) -> bool:
     """False only if no line of `text` can start a phase: a quick first look for whoever reads long logs."""
-    return any(word in text for word in _WORDS)
+    return any(word in text for word in WORDS)
 
 
 class PhaseTracker:

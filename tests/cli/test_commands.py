@@ -66,7 +66,7 @@ def test_help_imports_nothing_heavy() -> None:
         (("status", "--host", "ct200", "-i", "/nowhere"), 2, "no inventory at /nowhere"),
         (("init", "--host", "x", "--hardware", "abacus", "-o", "{tmp}"), 2, "rtx-pro-6000-8x"),
         (("triage",), 2, "give one source"),
-        (("triage", "--file", "README.md"), 2, "journalctl -o export"),
+        (("triage", "--list", "-"), 2, "--host HOST"),
         (("deploy", "--host", "ct200", "--no-such-option"), 2, "--no-such-option"),
     ],
 )
@@ -156,7 +156,7 @@ def test_init_writes_an_inventory_that_loads_and_overwrites_nothing(tmp_path: Pa
 
 
 def test_triage_of_the_recorded_story(tmp_path: Path) -> None:
-    journal = PROJECT / "tests" / "triage" / "cases" / "tp2_ddtree_shape" / "journal.jsonl"
+    journal = PROJECT / "tests" / "cases" / "recorded" / "tp2_ddtree_shape" / "journal.jsonl"
     done = run("triage", "--file", str(journal), "--format", "json")
     assert done.returncode == 4
     assert json.loads(done.stdout)["failures"][0]["kind"] == "graph_token_count_mismatch"
@@ -167,7 +167,7 @@ def test_triage_of_the_recorded_story(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    journal = PROJECT / "tests" / "triage" / "cases" / "tp2_ddtree_shape" / "journal.jsonl"
+    journal = PROJECT / "tests" / "cases" / "recorded" / "tp2_ddtree_shape" / "journal.jsonl"
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -c 'from ddtree_ops.cli import main; main()' triage --file {journal} | true"],
         capture_output=True,

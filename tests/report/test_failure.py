@@ -1,144 +1,100 @@
-"""The forms of a failure report, above all with hostile text in the log."""
+"""The report as data and as JSON; what all forms have in common."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
 
 import jsonschema
 import pytest
 
-from ddtree_ops.report.entries import triage_entries
 from ddtree_ops.report.failure import FailureReport, schema
-from ddtree_ops.report.safe_text import code_span, fenced, markdown, rfc3339
-from tests.triage.journals import plain, recorded
+from ddtree_ops.report.safe_text import cut, one_line, rfc3339
+from tests.report.reports import full, hostile, of, of_case
+from tests.triage.journals import NAMES, recorded
 
-HOSTILE = (
-    "ValueError: \x1b]0;title\x07\x1b[2Jcleared \u202egnp.exe\u2066 \x9b31m \x00 ``` </script><img src=x> [a](javascript:b)"
-    " @everyone \ud800 <!-- # x"
-)
-STORY = """\
-graph_token_count_mismatch on TP0, TP1 during warmup
-CUDA graph captured for 8 tokens, replayed with 33
-"""
-
-
-def hostile() -> FailureReport:
-    lines = [
-        "[2026-04-02 03:04:05 TP1] Scheduler hit an exception: Traceback (most recent call last):",
-        '  File "/opt/`x`/\x1b[31mred.py", line 1, in <b>',
-        "    code```more\x1b[2J",
-        HOSTILE,
-        "```",
-        "# second line",
-    ]
-    return triage_entries(plain("\n".join(lines)), host="h\x1b[1m", unit="u`\n# x")
+FORMS: dict[str, Callable[[FailureReport], str]] = {
+    "json": lambda report: report.to_json(),
+    "markdown": lambda report: report.to_markdown(),
+    "html": lambda report: report.to_html(),
+    "text": lambda report: report.to_terminal(colour=False),
+}
 
 
-@pytest.mark.parametrize("colour", [False, True])
-def test_terminal_gets_no_foreign_control_sequence(colour: bool) -> None:
-    text = hostile().to_terminal(colour=colour, width=80)
-    assert ("\x1b" in text) is colour
-    bare = re.sub(r"\x1b\[[\d;]*m", "", text)
-    assert "cleared" in bare
-    assert all(char == "\n" or char.isprintable() for char in bare)
-    allowed = {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[1;32m"}
-    assert set(re.findall(r"\x1b\[[\d;]*m", text)) <= allowed
+def long_message() -> FailureReport:
+    report = full()
+    exception = replace(report.failures[0].exceptions[0], message="x < y & z " * 100_000)
+    return replace(report, failures=(replace(report.failures[0], exceptions=(exception,)),))
 
 
 def test_json_is_valid_ascii_without_control_characters() -> None:
     text = hostile().to_json()
     assert text.isascii()
-    data = json.loads(text)
-    jsonschema.validate(data, schema())
-    strings = re.findall(r"\\u00[01][0-9a-f]|\\u202e|\\ud800", text)
-    assert strings == []
+    jsonschema.validate(json.loads(text), schema())
+    assert re.findall(r"\\u00[01][0-9a-f]|\\u202e|\\ud800", text) == []
 
 
-def test_markdown_keeps_hostile_text_inside_its_place() -> None:
-    text = hostile().to_markdown()
-    outside, fence, _ = text.partition("\n````text\n")
-    assert fence, "the fence is longer than any run of backticks inside"
-    assert text.rstrip().endswith("\n````")
-    assert "<img" not in outside.replace("\\<", "")
-    assert "](javascript" not in outside
-    assert [line for line in text.partition("````text")[0].splitlines() if line.startswith("#")][1:] == [
-        line for line in outside.splitlines() if line.startswith("## ")
-    ]
+@pytest.mark.parametrize("report", [full(), hostile(), long_message(), *map(of, NAMES)])
+def test_every_report_is_as_the_schema_has_it(report: FailureReport) -> None:
+    jsonschema.Draft202012Validator(schema()).validate(report.to_data())
 
 
-def test_story_reads_in_ten_seconds() -> None:
-    text = triage_entries(recorded("tp2_ddtree_shape"), host="ct200").to_terminal(colour=False, width=110)
-    assert STORY in text
-    assert len(text.splitlines()) < 35
-    assert max(map(len, text.splitlines())) <= 110
-    for label in ("Cause  ", "Numbers", "Fix  ", "Seen  "):
-        assert f"\n{label}" in text
-    assert "cuda_graph_buffer_registry.py:39 in _foreach_copy" in text
+def test_data_has_every_property_that_the_schema_knows() -> None:
+    data = full().to_data()
+    known = schema()
+    failure = known["properties"]["failures"]["items"]["properties"]
+    frame = known["$defs"]["frames"]["items"]["properties"]
+    got = data["failures"][0]
+    assert set(data) == set(known["properties"])
+    assert set(got) == set(failure)
+    for part in ("exceptions", "numbers", "evidence", "devices", "threads", "processes"):
+        assert {key for item in got[part] for key in item} == set(failure[part]["items"]["properties"]), part
+    assert set(got["exceptions"][0]["frames"][0]) == set(frame)
 
 
-def test_root_is_last_on_the_terminal_and_first_in_json() -> None:
-    entries = [
-        entry._replace(message=entry.message.replace("The size of tensor", "What of")) if index >= 139 else entry
-        for index, entry in enumerate(recorded("tp2_ddtree_shape"))
-    ]
-    changed = [
-        entry._replace(message=entry.message.replace("in fill_from", "in other")) if index >= 139 else entry
-        for index, entry in enumerate(entries)
-    ]
-    report = triage_entries(changed)
-    assert [item["role"] for item in report.to_data()["failures"]] == ["root", "consequence"]
-    text = report.to_terminal(colour=False)
-    assert text.index("consequence: unknown") < text.index("graph_token_count_mismatch")
+def test_what_is_in_the_data() -> None:
+    root = full().to_data()["failures"][0]
+    assert root["exceptions"][1]["notes"] == ["a note", "another\nof two lines"]
+    assert [item["language"] for item in root["exceptions"]] == ["python", "python", "c++"]
+    assert root["exceptions"][0]["frames"][1]["source"][1] == "> 3110 | result = forward("
+    assert root["threads"][2] | {"frames": []} == {"id": "0x3", "name": "MainThread", "current": True, "frames": []}
+    assert root["devices"][0] == {"gpu": 3, "pci": "0000:a1:00.0", "suspect": True}
+    assert [item["text"] for item in root["evidence"]] == ["what came before", "ExceptionGroup: two (2 sub-exceptions)"]
 
 
-GROUP = """\
-[2026-04-02 03:04:05 TP1] Scheduler hit an exception:   + Exception Group Traceback (most recent call last):
-  |   File "/opt/s/sglang/a.py", line 1, in one
-  |   File "/opt/s/sglang/a.py", line 2, in two
-  |   File "/opt/s/sglang/a.py", line 3, in three
-  |   File "/opt/s/sglang/a.py", line 4, in four
-  |   File "/opt/s/sglang/a.py", line 5, in five
-  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
-  +-+---------------- 1 ----------------
-    | Traceback (most recent call last):
-    |   File "/opt/s/sglang/b.py", line 6, in six
-    | ValueError: member one
-    +---------------- 2 ----------------
-    | Traceback (most recent call last):
-    |   File "/opt/s/sglang/c.py", line 7, in seven
-    | KeyError: 'member two'
-    +------------------------------------
-"""
-ENDED = "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)"
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_the_same_twice_and_quick(form: str) -> None:
+    made = FORMS[form]
+    assert made(full()) == made(full())
+    began = time.perf_counter()
+    made(of("tp2_ddtree_shape"))
+    assert time.perf_counter() - began < 0.5
 
 
-def test_a_group_is_shown_as_what_ended_the_process_and_its_members_as_what_came_first() -> None:
-    lines = triage_entries(plain(GROUP)).to_terminal(colour=False).splitlines()
-    first = [line.strip() for line in lines if line.startswith("  first ")]
-    assert first == ["first ValueError: member one", "first KeyError: 'member two'"]
-    frames = [line.rpartition(" ")[2] for line in lines if ".py:" in line]
-    assert frames == ["two", "three", "four", "five"]
-    assert lines[lines.index("  /opt/s/sglang/a.py:5 in five") + 1] == f"  {ENDED}"
+@pytest.mark.parametrize("form", ["markdown", "html", "text"])
+def test_a_message_of_a_megabyte_is_cut_in_every_form_but_json(form: str) -> None:
+    text = FORMS[form](long_message())
+    assert len(text) < 250_000
+    assert "characters" in text
 
 
-def test_a_group_in_markdown_has_all_frames_of_what_ended_the_process() -> None:
-    text = triage_entries(plain(GROUP)).to_markdown().partition("```text\n")[2]
-    functions = [line.rpartition(" ")[2] for line in text.splitlines() if ".py:" in line]
-    assert functions == ["one", "two", "three", "four", "five", "six", "seven"]
+def test_a_message_of_a_megabyte_is_whole_in_json() -> None:
+    message = long_message().to_data()["failures"][0]["exceptions"][0]["message"]
+    assert len(message) == 1_000_000
 
 
-def test_no_failure_is_one_line() -> None:
-    report = triage_entries(recorded("dflash_ok"), host="b300")
-    assert report.to_terminal(colour=False) == "No failure found in 78 journal entries of ddtree-server.service on b300\n"
-    assert report.root is None
+def test_no_failure_has_no_root() -> None:
+    assert of("dflash_ok").root is None
+    assert of("dflash_ok").root_cursor is None
 
 
-@pytest.mark.parametrize("width", [1, 40, 79, 200])
-def test_any_width(width: int) -> None:
-    for name in ("draft_mismatch", "tp2_rank1_raise"):
-        lines = triage_entries(recorded(name)).to_terminal(colour=False, width=width).splitlines()
-        assert lines
+def test_the_root_line_is_where_the_ending_exception_says_itself() -> None:
+    report = of("tp2_rank1_raise")
+    (entry,) = [item for item in recorded("tp2_rank1_raise") if item.cursor == report.root_cursor]
+    assert entry.message == "RuntimeError: draft state lost between steps"
 
 
 def test_times() -> None:
@@ -147,8 +103,14 @@ def test_times() -> None:
     assert rfc3339(10**30) is None
 
 
-def test_markdown_pieces() -> None:
-    assert code_span("a`b") == "``a`b``"
-    assert code_span("`") == "`` ` ``"
-    assert fenced("a\n```").startswith("````text\n")
-    assert markdown("*a* <b>") == r"\*a\* \<b\>"
+def test_one_line() -> None:
+    assert one_line("a\n\tb\u200bc\x1b[31md\u00ad") == "a bcd"
+    assert one_line("x" * 30, 10) == "x" * 9 + "…"
+    assert cut("ab", 1) == "…"
+
+
+def test_requests_are_told_where_nothing_else_is() -> None:
+    report = of_case("modelled/vllm-6689")
+    assert report.root is None
+    for form in FORMS.values():
+        assert "create_chat_completion" in form(report)

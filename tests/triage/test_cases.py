@@ -13,6 +13,7 @@ import pytest
 from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import schema
 from ddtree_ops.triage.kinds import Kind
+from ddtree_ops.triage.numbers import facts_from_server_info
 
 ROOT = Path(__file__).parent.parent / "cases"
 
@@ -37,7 +38,9 @@ def expected(name: str) -> dict[str, Any]:
 def data(name: str) -> dict[str, Any]:
     """The report of a case, as the schema's object."""
     (log,) = (path for path in (ROOT / name).iterdir() if path.name.startswith(("log.", "journal.")))
-    loaded: dict[str, Any] = json.loads(triage_bytes([log.read_bytes()]).to_json())
+    told = ROOT / name / "server_info.json"
+    facts = facts_from_server_info(json.loads(told.read_bytes())) if told.exists() else None
+    loaded: dict[str, Any] = json.loads(triage_bytes([log.read_bytes()], facts=facts).to_json())
     return loaded
 
 

@@ -155,8 +155,8 @@ def test_no_damage_takes_long_or_grows(evil: bytes) -> None:
         for _ in reader.feed(piece):
             pass
         assert len(reader._buffer) <= MESSAGE_LIMIT + 2 * 65536
-    rest: list[JournalEntry] = [*reader.feed(b"\n\n" + entry(2)), *reader.close()]
-    assert "line 2" in [item.message for item in rest]
+    rest: list[object] = [*reader.feed(b"\n\n" + entry(2)), *reader.close()]
+    assert "line 2" in [item.message for item in rest if isinstance(item, JournalEntry)]
 
 
 def test_an_entry_of_endless_fields_is_not_kept() -> None:

@@ -78,7 +78,8 @@ def test_the_fingerprint_holds_over_lines_ranks_and_addresses(path: Path, shift:
     before = triage_bytes([text.encode()]).root
     other = re.sub(r"(?<=, line )\d+", lambda found: str(int(found[0]) + shift), text)
     other = re.sub(r"0x[0-9a-f]{6,}", lambda found: f"0x{(int(found[0], 16) + shift * 16) & 0xFFFFFFFFFFFF:012x}", other)
-    other = re.sub(r"(?<= TP)\d(?=\])", str(rank), other) if len(set(re.findall(r" TP\d\]", text))) == 1 else other
+    if len(set(re.findall(r"(?: TP|\[rank)(\d)\]", text))) == 1:
+        other = re.sub(r"(?<=TP|nk)\d(?=\])", str(rank), other)
     after = triage_bytes([other.encode()]).root
     assert (before and before.fingerprint) == (after and after.fingerprint)
 

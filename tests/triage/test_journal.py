@@ -63,7 +63,7 @@ def test_export_huge_field_is_cut_and_reading_goes_on(form: str) -> None:
     reader = ExportReader()
     entries: list[JournalEntry] = []
     for start in range(0, len(data), 65536):
-        entries += reader.feed(data[start : start + 65536])
+        entries += [item for item in reader.feed(data[start : start + 65536]) if isinstance(item, JournalEntry)]
         assert len(reader._buffer) <= MESSAGE_LIMIT + 2 * 65536
     assert [entry.pid for entry in entries] == [7, 9]
     assert entries[0].truncated
@@ -108,13 +108,29 @@ def test_commands() -> None:
         "UNIT=a.service",
         "INVOCATION_ID=f00",
     )
+    kernel = journal.read("a.service", invocation="f00", since="-1h", kernel=True)
+    assert kernel[-8:] == (*run[-6:], "+", "_TRANSPORT=kernel")
+    assert journal.follow("a.service", "c", kernel=True)[5:11] == (
+        "_SYSTEMD_UNIT=a.service",
+        "+",
+        "_PID=1",
+        "UNIT=a.service",
+        "+",
+        "_TRANSPORT=kernel",
+    )
     assert "--after-cursor=s=1" in journal.read("a.service", after_cursor="s=1")
     assert "--since=-1h" in journal.read("a.service", since="-1h")
 
 
 @pytest.mark.skipif(shutil.which("journalctl") is None, reason="no journalctl here")
 @pytest.mark.parametrize(
-    "command", [journal.read("a.service", since="-1h"), journal.read("a.service", invocation="f" * 32), journal.last_cursor()]
+    "command",
+    [
+        journal.read("a.service", since="-1h"),
+        journal.read("a.service", invocation="f" * 32),
+        journal.read("a.service", since="-1h", kernel=True),
+        journal.last_cursor(),
+    ],
 )
 def test_journalctl_takes_the_commands(command: tuple[str, ...], tmp_path: object) -> None:
     done = subprocess.run((*command, f"--directory={tmp_path}"), capture_output=True, timeout=20, check=False)

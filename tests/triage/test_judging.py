@@ -52,7 +52,7 @@ def test_two_starts_in_one_text_are_two_runs() -> None:
 
 def test_a_hang_gives_way_to_an_error_that_came_after_it_began() -> None:
     timeout = (
-        "c10::DistBackendError: [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7,"
+        "torch.distributed.DistBackendError: [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7,"
         " OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600018 milliseconds before timing out."
     )
     found = diagnose([*UP, *crash(61, " TP1", timeout), *crash(60, " TP0", "KeyError: 'x'")])
@@ -73,7 +73,10 @@ def test_the_kernels_word_explains_a_parent_that_lost_its_child() -> None:
 
 
 def test_a_rank_that_ended_by_sigkill_while_loading_is_likely_out_of_memory() -> None:
-    lines = "[2026-11-29 18:30:10] Rank 3 scheduler is dead. Please check if there are relevant logs.\n[2026-11-29 18:30:12] Exit code: {}\n"
+    lines = (
+        "[2026-11-29 18:30:10] Rank 3 scheduler is dead. Please check if there are relevant logs.\n"
+        "[2026-11-29 18:30:12] Exit code: {}\n"
+    )
     eof = TRACEBACK.format("EOFError")
     (root,) = text("[2026-11-29 18:30:00 TP3] Load weight begin.\n", lines.format(-9), eof).failures
     assert (root.kind, root.confidence, root.processes[0].rank) == (Kind.HOST_OOM, Confidence.LIKELY, "Rank 3")

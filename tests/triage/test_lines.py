@@ -53,10 +53,48 @@ def test_recorded_header_behind_a_bar_is_a_line_of_its_own() -> None:
         ("[rank3]:[W1129 x", (False, "rank3", "[W1129 x")),
         ("  [Previous line", (False, None, "  [Previous line")),
         ("[1, 2]", (False, None, "[1, 2]")),
+        ("[04-02 03:04:08] Rank 0 is dead", (True, None, "Rank 0 is dead")),
+        ("rank3: Traceback", (False, "rank3", "Traceback")),
+        ("ranking: x", (False, None, "ranking: x")),
+        ("[1,3]<stderr>: [rank2]:   x", (False, "rank2", "  x")),
+        ("[1,3]<stderr>:[2026-11-29 18:36:24 TP3] x", (True, "TP3", "x")),
+        ("[default5]:x", (False, "rank5", "x")),
+        ("ERROR 04-02 03:04:05 engine.py:101]   x", (False, None, "  x")),
+        ("ERROR 04-02 03:04:05 [v1/core.py:101]", (False, None, "")),
+        ("ERROR 04-02 x", (False, None, "ERROR 04-02 x")),
+        ("2026-04-02 03:04:05 | ERROR | stderr |   x", (False, None, "  x")),
+        ("2026-04-02 03:04:05.123 | ERROR    | a.b:main:12 - x", (False, None, "x")),
+        ("2026-04-02 03:04:05,123 - a.b - ERROR - x: y", (False, None, "x: y")),
+        ("2026-04-02 03:04:05,123 ERROR x: y", (False, None, "x: y")),
+        ("2026-04-02 is a date", (False, None, "2026-04-02 is a date")),
+        ("[04/02/2026-03:04:05] [TRT-LLM] [RANK 3] [E] x", (False, "rank3", "x")),
+        ("[ERROR    | TRT-LLM            ]: [TRT-LLM] [E] x", (False, None, "x")),
     ],
 )
 def test_prefix(text: str, want: tuple[bool, str | None, str]) -> None:
-    assert read_prefix(text) == want
+    found = read_prefix(text)
+    assert (found.dated, found.rank, found.rest) == want
+    assert found.stamp + found.rest == text
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("(EngineCore_DP0 pid=2000) ERROR 04-02 03:04:05 [core.py:1101]   x", ("DP0", 2000, None, "  x")),
+        ("(Worker_DP1_TP3_EP3 pid=7) x", ("DP1 TP3 EP3", 7, None, "x")),
+        ("(VllmWorker rank=3 pid=7) x", ("rank3", 7, None, "x")),
+        ("(RayWorkerWrapper pid=7, ip=10.0.0.1) x", (None, 7, "10.0.0.1", "x")),
+        ("(RayWorkerWrapper pid=7) x [repeated 7x across cluster]", (None, 7, None, "x")),
+        ("(RayWorkerWrapper pid=7) [repeated 7x across cluster] x", (None, 7, None, "x")),
+        ("(pid=7) x", (None, 7, None, "x")),
+        ("(f pid=7x) x", (None, None, None, "(f pid=7x) x")),
+        ("(Worker_TP1 pid=8) (Worker_TP0 pid=7) x", ("TP0", 7, None, "x")),
+    ],
+)
+def test_prefix_that_names_the_process(text: str, want: tuple[str | None, int | None, str | None, str]) -> None:
+    found = read_prefix(text)
+    assert (found.rank, found.pid, found.host, found.rest) == want
+    assert text.startswith(found.torn + found.stamp)
 
 
 def test_what_journald_split_is_joined_for_its_process_only() -> None:

@@ -10,7 +10,6 @@ from ddtree_ops.report.entries import triage_entries
 from ddtree_ops.report.failure import schema
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Failure, ServerArgs
-from ddtree_ops.triage.numbers import Facts, explain, is_width
 from ddtree_ops.triage.server_args import parse_server_args
 from tests.triage.journals import plain, recorded
 
@@ -73,11 +72,56 @@ def test_graph_width_without_arguments_is_only_likely() -> None:
         ),
         ("Exception: Capture cuda graph failed: CUDA out of memory. GPU 3 has", "x", Kind.OOM_GRAPH_CAPTURE),
         ("ValueError: there are other ranks that didn't finish loading, e.g. OOM", "load_model", Kind.PEER_RANK_FAILED),
-        ("triton.OutOfResources: out of resource: shared memory", "x", Kind.UNKNOWN),
-        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x6144 and 4096x2048)", "x", Kind.UNKNOWN),
+        ("triton.OutOfResources: out of resource: shared memory", "x", Kind.TRITON_SHARED_MEMORY),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x6144 and 4096x2048)", "x", Kind.TENSOR_SHAPE_BUG),
         ("RuntimeError: Cannot find any model weights with `/srv/models/a`", "load_model", Kind.WEIGHTS_MISSING),
         ("OSError: [Errno 98] Address already in use", "x", Kind.PORT_IN_USE),
         ("ConnectionResetError: [Errno 104] Connection reset by peer", "x", Kind.UNKNOWN),
+        ("RuntimeError: CUDA error: out of memory", "init_memory_pool", Kind.OOM_RUNTIME),
+        (
+            "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            "event_loop_x",
+            Kind.OOM_RUNTIME,
+        ),
+        ("RuntimeError: Decode out of memory. Try to lower your batch size.", "event_loop_x", Kind.KV_POOL_EXHAUSTED),
+        ("RuntimeError: DFLASH draft OOM when allocating 64 block tokens.", "event_loop_x", Kind.KV_POOL_EXHAUSTED),
+        (
+            "AssertionError: Full Pool Mem Leak Detected! [full] total=8, available=7, evictable=0, protected=0",
+            "x",
+            Kind.KV_ACCOUNTING_BUG,
+        ),
+        ("ValueError: token_to_kv_pool_allocator memory leak detected! available_size=3", "x", Kind.KV_ACCOUNTING_BUG),
+        (
+            "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+            "x",
+            Kind.MISSING_SYSTEM_LIBRARY,
+        ),
+        ("OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory", "x", Kind.TORCH_ABI_MISMATCH),
+        ("ImportError: libnvrtc.so.12: cannot open shared object file: No such file or directory", "x", Kind.CUDA_MAJOR_MISMATCH),
+        (
+            "ImportError: /a/b.so: undefined symbol: __nvJitLinkCreate_12_8, version libnvJitLink.so.12",
+            "x",
+            Kind.CUDA_MAJOR_MISMATCH,
+        ),
+        ("RuntimeError: operator torchvision::nms does not exist", "x", Kind.TORCH_ABI_MISMATCH),
+        ("ModuleNotFoundError: No module named 'flash_attn'", "x", Kind.MISSING_PYTHON_MODULE),
+        ("KeyError: 'model.layers.3.mlp.gate.weight'", "load_weights", Kind.WEIGHTS_FORMAT_MISMATCH),
+        ("KeyError: 'model.layers.3.mlp.gate.weight'", "event_loop_x", Kind.UNKNOWN),
+        ("KeyError: 'rid'", "load_weights", Kind.UNKNOWN),
+        ("AssertionError", "load_weights weight_loader", Kind.WEIGHTS_FORMAT_MISMATCH),
+        ("AssertionError", "event_loop_x", Kind.UNKNOWN),
+        ("ValueError: invalid literal for int() with base 10: 'a'", "x", Kind.UNKNOWN),
+        ("RuntimeError: No available memory for the cache blocks.", "x", Kind.KV_POOL_TOO_SMALL),
+        ("RuntimeError: shape '[8, 33]' is invalid for input of size 256", "x", Kind.TENSOR_SHAPE_BUG),
+        (
+            "ValueError: Total number of attention heads (52) must be divisible by tensor parallel size (8).",
+            "x",
+            Kind.UNSUPPORTED_ARGUMENT_COMBINATION,
+        ),
+        ("RuntimeError: SM 12.1+ requires CUDA >= 12.9", "x", Kind.TOOLCHAIN_TOO_OLD_FOR_GPU),
+        ("RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist", "x", Kind.JIT_TOOLCHAIN_ENV),
+        ("AttributeError: 'ServerArgs' object has no attribute 'speculative_ddtree_budget'", "x", Kind.PLUGIN_INTERFACE_MISMATCH),
+        ("AttributeError: 'NoneType' object has no attribute 'shape'", "x", Kind.UNKNOWN),
     ],
 )
 def test_kind(exception: str, frames: str, kind: Kind) -> None:
@@ -86,24 +130,6 @@ def test_kind(exception: str, frames: str, kind: Kind) -> None:
     assert [item.gpu for item in found.devices] == ([3] if "GPU 3" in exception else [])
     if kind is Kind.UNKNOWN:
         assert (found.cause, found.fixes) == (None, ())
-
-
-@pytest.mark.parametrize(
-    ("value", "expressions"),
-    [
-        (33, ["speculative_ddtree_budget + 1 = 33"]),
-        (32, ["a budget of speculative_ddtree_budget_schedule (31) + 1 = 32"]),
-        (66, ["2 requests x speculative_ddtree_budget + 1 (33) = 66"]),
-        (4, ["tp_size = 4"]),
-        (1009, ["in no argument of this run; one more than 1008"]),
-    ],
-)
-def test_numbers(value: int, expressions: list[str]) -> None:
-    assert [item.expression for item in explain(value, Facts(ARGS))] == expressions
-
-
-def test_widths() -> None:
-    assert [value for value in (4, 5, 8, 16, 24, 33, 1000) if is_width(value, Facts(ARGS))] == [8, 16, 24, 33]
 
 
 def test_recorded_server_args() -> None:

@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from itertools import chain, zip_longest
 
 import pytest
 
-from ddtree_ops.triage.block import Block, Relation
-from ddtree_ops.triage.blocks.tracebacks import SETTLE_US, Tracebacks
-from ddtree_ops.triage.entry import JournalEntry
-from ddtree_ops.triage.lines import LineAssembler, read_prefix
+from ddtree_ops.triage.block import Relation
+from ddtree_ops.triage.blocks.tracebacks import SETTLE_US
 from tests.triage.journals import plain, written
+from tests.triage.reading import one, read, traceback_of
 
 HEAD = "[2026-11-29 18:36:24 TP1] Scheduler hit an exception: Traceback (most recent call last):"
-
-
-def read(entries: Sequence[JournalEntry], *, end: bool = True) -> list[Block]:
-    assembler, reader = LineAssembler(), Tracebacks()
-    found: list[Block] = []
-    for entry in entries:
-        for line in assembler.feed(entry):
-            found += reader.feed(line, read_prefix(line.text))
-    return found + (reader.flush() if end else [])
 
 
 def run_python(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     return done.stderr.splitlines()
-
-
-def one(lines: Sequence[str]) -> Block:
-    (found,) = read(written([(7, line) for line in lines]))
-    return found
 
 
 CHAIN = """
@@ -107,11 +91,6 @@ def test_python_exception_group() -> None:
     assert [frame.function for frame in found.exceptions[2].frames] == ["group", "bad"]
 
 
-def traceback_of(name: str, head: str = "Traceback (most recent call last):") -> list[str]:
-    file = f'  File "/opt/sgl/python/sglang/srt/{name}.py", line 3, in run'
-    return [head, file, f"    {name}(x)", "    ~~^^^", f"ValueError: {name}"]
-
-
 def test_lines_of_two_processes_interleaved() -> None:
     pairs = zip_longest(((7, text) for text in traceback_of("one")), ((8, text) for text in traceback_of("two")))
     found = read(written([item for item in chain.from_iterable(pairs) if item]))
@@ -167,15 +146,8 @@ def test_in_app(file: str, in_app: bool) -> None:
 
 
 def test_a_message_ends_where_another_record_begins() -> None:
-    lines = [*traceback_of("one", HEAD), "advice", "", "[2026-11-29 18:36:25 TP1] Decode batch"]
-    (found,) = read(written([(7, line) for line in lines]), end=False)
-    assert found.ending.message == "one\nadvice"
-
-
-def test_given_out_at_once_when_another_process_speaks_after_the_records_empty_line() -> None:
-    lines = [(7, line) for line in [*traceback_of("one", HEAD), ""]]
-    assert read(written(lines), end=False) == []
-    assert len(read(written([*lines, (9, "something")]), end=False)) == 1
+    lines = [*traceback_of("one", HEAD), "advice", "", "[2026-11-29 18:36:25 TP1] Decode batch", "words"]
+    assert one(lines).ending.message == "one\nadvice"
 
 
 @pytest.mark.parametrize(("pause_us", "count"), [(SETTLE_US, 0), (SETTLE_US + 1, 1)])

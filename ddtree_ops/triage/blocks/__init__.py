@@ -8,13 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ddtree_ops.triage.blocks.ansible import Ansible
+from ddtree_ops.triage.blocks.collective import Collectives
+from ddtree_ops.triage.blocks.device_assert import DeviceAsserts
+from ddtree_ops.triage.blocks.elastic import ElasticTables
+from ddtree_ops.triage.blocks.kernel import Kernel
+from ddtree_ops.triage.blocks.native_lines import NativeLines
+from ddtree_ops.triage.blocks.py_spy import PySpyDumps
 from ddtree_ops.triage.blocks.recogniser import Recogniser
+from ddtree_ops.triage.blocks.systemd import Systemd
+from ddtree_ops.triage.blocks.terminate import Terminates
+from ddtree_ops.triage.blocks.threads import ThreadDumps
 from ddtree_ops.triage.blocks.tracebacks import Tracebacks
 
 __all__ = ["LITERALS", "RECOGNISERS", "Recogniser"]
 
 #: In the order in which they see a line.
-RECOGNISERS: tuple[Callable[[], Recogniser], ...] = (Tracebacks,)
+RECOGNISERS: tuple[Callable[[], Recogniser], ...] = (
+    Tracebacks,
+    Terminates,
+    ThreadDumps,
+    PySpyDumps,
+    Collectives,
+    DeviceAsserts,
+    ElasticTables,
+    NativeLines,
+    Kernel,
+    Systemd,
+    Ansible,
+)
 
 #: What the lines that begin a block have in them.
-LITERALS: tuple[str, ...] = Tracebacks.literals
+LITERALS: tuple[str, ...] = (
+    *Tracebacks.literals,
+    *Terminates.literals,
+    *ThreadDumps.literals,
+    *PySpyDumps.literals,
+    *Collectives.literals,
+    *DeviceAsserts.literals,
+    *ElasticTables.literals,
+    *NativeLines.literals,
+    *Kernel.literals,
+    *Systemd.literals,
+    *Ansible.literals,
+)

@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator
 
 from ddtree_ops.errors import UsageError
 from ddtree_ops.triage.entry import FIELDS, MESSAGE_LIMIT, JournalEntry, from_fields, unreadable
+from ddtree_ops.triage.forms.export_records import END, ODD, ExportRecords
+from ddtree_ops.triage.forms.sieve import Item, OddRecordError, Sieve
+from ddtree_ops.triage.forms.sifter import Sifter
 
 _LENGTH = struct.Struct("<Q")
 _DATA_LIMIT = 768 << 20  # the longest field that systemd itself would read (src/shared/journal-importer.h, DATA_SIZE_MAX)
-_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")  # systemd.journal-fields(7); 64 is journald's limit
-_KNOWN_LIMIT = 1024
 _CURSOR = b"__CURSOR="
 _START_TAIL = 600
 _START = re.compile(rb"\n\n|__CURSOR=[\x21-\x7e]{1,512}\n")
@@ -32,7 +33,14 @@ def read_export(chunks: Iterable[bytes]) -> Iterator[JournalEntry]:
 
     Raises UsageError if the bytes aren't in export format at all.
     """
-    reader = ExportReader()
+    for item in sift_export(chunks, None):
+        if isinstance(item, JournalEntry):
+            yield item
+
+
+def sift_export(chunks: Iterable[bytes], sieve: Sieve | None) -> Iterator[Item]:
+    """The same through a sieve."""
+    reader = ExportReader(sieve)
     for chunk in chunks:
         yield from reader.feed(chunk)
     yield from reader.close()
@@ -41,11 +49,15 @@ def read_export(chunks: Iterable[bytes]) -> Iterator[JournalEntry]:
 class ExportReader:
     """The same, pushed: for callers that get bytes from a callback."""
 
-    def __init__(self) -> None:
+    def __init__(self, sieve: Sieve | None = None) -> None:
         self._buffer = bytearray()
         self._fields: dict[str, str] = {}
-        self._names: set[str] = set()  # field names that were looked at and are right
+        self._records = ExportRecords()
+        self._sifter = Sifter(self._records, sieve) if sieve else None
+        if sieve:
+            sieve.begin(ExportRecords.spelling)
         self._inside = self._truncated = self._complete = False
+        self._searched = 0  # bytes that hold no end of an entry and nothing odd
         self._skip = 0  # bytes of an overlong field that are still to come, with the newline behind it
         self._skip_line = False
         self._seeking = False  # after damage: nothing is understood before the next entry begins
@@ -53,12 +65,14 @@ class ExportReader:
         self._lost = 0
         self._last: JournalEntry | None = None
 
-    def feed(self, chunk: bytes) -> Iterator[JournalEntry]:
+    def feed(self, chunk: bytes) -> Iterator[Item]:
         """Take the next bytes, give every entry that they complete. Raises UsageError if nothing so far is an entry."""
         self._buffer += chunk
         while True:
             if not (self._inside or self._skip or self._skip_line or self._careful):
-                yield from self._plain_entries()
+                yield from self._sifted(self._sifter) if self._sifter else self._plain_entries()
+                if self._sifter and self._is_only_unfinished():
+                    break
             if not self._next_field():
                 break
             if self._complete:
@@ -66,11 +80,14 @@ class ExportReader:
         if self._last is None and self._lost > MESSAGE_LIMIT:
             raise _foreign()
 
-    def close(self) -> Iterator[JournalEntry]:
+    def close(self) -> Iterator[Item]:
         """The end of the stream: what a field's wrong length would have swallowed is read, and the last loss is told.
 
         Raises UsageError if there was no entry, and not because the stream ended too early.
         """
+        if self._sifter:
+            yield from self._sifter.close()
+            self._sifter = None
         if self._seeking:
             self._lost += len(self._buffer)
         elif self._skip and self._last:
@@ -86,23 +103,37 @@ class ExportReader:
         yield from self._loss()
 
     def _plain_entries(self) -> Iterator[JournalEntry]:
-        """The quick way, for entries without binary fields (nearly all): one split for each entry.
-
-        A binary field's name stands alone on its line, so the first line without `=` says that the quick way is wrong.
-        """
+        """The quick way, for entries without binary fields (nearly all): one split for each entry."""
         start, buffer = 0, self._buffer
-        while start < (end := buffer.find(b"\n\n", start)) <= start + MESSAGE_LIMIT:
-            if buffer.find(_CURSOR, start + 1, end) >= 0:  # quoted, or of another entry
-                break
+        while start < (end := buffer.find(END, start)) <= start + MESSAGE_LIMIT:
             try:
-                fields = dict([line.split("=", 1) for line in buffer[start:end].decode().split("\n")])
-            except ValueError:
+                entry = self._records.decode(buffer[start:end])
+            except OddRecordError:
                 break
-            if not (fields.keys() <= self._names or all(map(self._is_name, fields))):
-                break
-            yield from self._give(from_fields(fields, fields.get("MESSAGE", "")))
-            start = end + 2
+            yield from self._give(entry)
+            start = end + len(END)
         del buffer[:start]
+
+    def _sifted(self, sifter: Sifter) -> Iterator[Item]:
+        """The quick way through a sieve: up to an odd entry, or the last one that is whole."""
+        end = self._buffer.rfind(END, max(0, self._searched - 1)) + len(END)
+        if end < len(END):
+            return
+        self._searched = 0
+        block = bytes(self._buffer[:end])
+        for item in sifter.feed(block):
+            if isinstance(item, JournalEntry):
+                yield from self._give(item)
+            else:
+                yield item
+        del self._buffer[: len(block) - len(sifter.rest)]
+
+    def _is_only_unfinished(self) -> bool:
+        """Whether what is left is the beginning of an entry that the quick way can read."""
+        buffer, start = self._buffer, max(0, self._searched - _START_TAIL)
+        plain = len(buffer) <= MESSAGE_LIMIT and buffer.find(END, start) < 0 and not ODD.search(buffer, start)
+        self._searched = len(buffer) if plain else 0
+        return plain
 
     def _next_field(self) -> bool:
         """Consume one field, or the empty line after an entry; False if more bytes are needed."""
@@ -123,7 +154,7 @@ class ExportReader:
         name = buffer[: equals if equals >= 0 else min(end, 65)].decode("ascii", "replace")
         if name == "__CURSOR" and self._inside:
             return self._damage(0)
-        if not self._is_name(name) or self._joins_two(name, end):
+        if not self._records.is_name(name) or self._joins_two(name, end):
             return self._damage(1)
         return self._binary_field(name, end + 1) if equals < 0 else self._text_field(name, equals + 1, end)
 
@@ -161,7 +192,7 @@ class ExportReader:
     def _cut_text_field(self) -> bool:
         name, separator, value = self._buffer.partition(b"=")
         text = name[:65].decode("ascii", "replace")
-        if not separator or not self._is_name(text):
+        if not separator or not self._records.is_name(text):
             return self._damage(1)
         self._set(text, value.decode("utf-8", "replace"), cut=True)
         self._skip_line = True
@@ -211,14 +242,6 @@ class ExportReader:
     def _drop(self, count: int) -> bool:
         del self._buffer[:count]
         return True
-
-    def _is_name(self, name: str) -> bool:
-        if name in self._names:
-            return True
-        right = _NAME.fullmatch(name) is not None
-        if right and len(self._names) < _KNOWN_LIMIT:
-            self._names.add(name)
-        return right
 
     def _set(self, name: str, value: str, *, cut: bool) -> None:
         self._inside = True

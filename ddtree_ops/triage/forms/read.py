@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 
-from ddtree_ops.triage.entry import JournalEntry, from_fields
-from ddtree_ops.triage.forms.export_stream import read_export
-from ddtree_ops.triage.forms.json_lines import read_json
+from ddtree_ops.triage.entry import JournalEntry, unreadable
+from ddtree_ops.triage.forms.compressed import Unpacked
+from ddtree_ops.triage.forms.detect import FormName, detect
+from ddtree_ops.triage.forms.export_stream import sift_export
+from ddtree_ops.triage.forms.json_lines import JsonLines
+from ddtree_ops.triage.forms.json_pretty import JsonPretty
+from ddtree_ops.triage.forms.line_reader import LineForm, read_lines
+from ddtree_ops.triage.forms.sieve import Item, Sieve
+from ddtree_ops.triage.forms.text_lines import TextLines
+from ddtree_ops.triage.forms.verbose import Verbose
 
 
-def read_log(chunks: Iterable[bytes]) -> Iterator[JournalEntry]:
-    """Entries of a log; its form is told from its content."""
-    source = iter(chunks)
-    first = next(source, b"")
-    whole = itertools.chain((first,), source)
-    start = first.lstrip()
-    if start.startswith(b"{"):
-        return read_json(whole)
-    if start.startswith((b"__", b"MESSAGE=")):
-        return read_export(whole)
-    return _read_text(whole)
+def read_log(chunks: Iterable[bytes], now_us: int | None = None) -> Iterator[JournalEntry]:
+    """Entries of a log; its form is told from its content, and it may be packed (gzip, zstd).
+
+    `now_us`: lines without a year in their time (`Apr 02 03:04:05`) get the newest year that isn't in the future; without
+    it they have no time but their order (`monotonic_us`, since the year began). Raises UsageError where nothing at all
+    can be read: packed data that is broken from its beginning.
+    """
+    for item in sift_log(chunks, None, now_us):
+        if isinstance(item, JournalEntry):
+            yield item
 
 
-def _read_text(chunks: Iterable[bytes]) -> Iterator[JournalEntry]:
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (from_fields({}, line.decode("utf-8", "replace")) for line in lines)
-    if rest:
-        yield from_fields({}, rest.decode("utf-8", "replace"))
+def sift_log(chunks: Iterable[bytes], sieve: Sieve | None, now_us: int | None = None) -> Iterator[Item]:
+    """The same through a sieve, which says what may be left out (sieve.py)."""
+    source = Unpacked(chunks)
+    name, whole = detect(iter(source))
+    last: JournalEntry | None = None
+    for item in sift_export(whole, sieve) if name is FormName.EXPORT else read_lines(whole, _form(name, now_us), sieve):
+        if isinstance(item, JournalEntry):
+            last = item
+        yield item
+    if source.lost:
+        yield unreadable(source.lost, last)
+
+
+def _form(name: FormName, now_us: int | None) -> LineForm:
+    match name:
+        case FormName.JSON:
+            return JsonLines()
+        case FormName.JSON_PRETTY:
+            return JsonPretty()
+        case FormName.VERBOSE:
+            return Verbose()
+        case _:
+            return TextLines(now_us)

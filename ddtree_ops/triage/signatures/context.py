@@ -6,18 +6,21 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddtree_ops.triage.block import Block, Frame, ParsedException
+from ddtree_ops.triage.block import Block, Evidence, Frame, ParsedException
 from ddtree_ops.triage.model import FailurePhase, Finding
 from ddtree_ops.triage.numbers import Facts
+
+_PLACES, _BEFORE, _AFTER = 4, 300, 500
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One block, the phase it came in, and what is known of the configuration."""
+    """One block, the phase it came in, what is known of the configuration, and what its process wrote right before it."""
 
     block: Block
     phase: FailurePhase
     facts: Facts
+    before: tuple[Evidence, ...] = ()
 
     @property
     def ending(self) -> ParsedException:
@@ -29,12 +32,30 @@ class Context:
         """Its frames, outermost first."""
         return self.ending.frames
 
+    @property
+    def all_frames(self) -> tuple[Frame, ...]:
+        """The frames of every exception of the block, in printed order."""
+        return tuple(frame for item in self.block.exceptions for frame in item.frames)
+
     def first(self, pattern: re.Pattern[str]) -> tuple[ParsedException, re.Match[str]] | None:
         """The first exception in printed order (the deepest cause) whose message holds the pattern."""
         for exception in self.block.exceptions:
             found = pattern.search(exception.message)
             if found:
                 return exception, found
+        return None
+
+    def near(self, literal: str, pattern: re.Pattern[str]) -> tuple[ParsedException, re.Match[str]] | None:
+        """As `first`, for patterns that begin with something broad: it is looked for only around the literal's first places."""
+        for exception in self.block.exceptions:
+            at = -1
+            for _ in range(_PLACES):
+                at = exception.message.find(literal, at + 1)
+                if at < 0:
+                    break
+                found = pattern.search(exception.message[max(0, at - _BEFORE) : at + _AFTER])
+                if found:
+                    return exception, found
         return None
 
     def search(self, pattern: re.Pattern[str]) -> re.Match[str] | None:

@@ -1,4 +1,4 @@
-"""The server answers, but with nonsense: our launcher has asked several times and gave up."""
+"""The server computes nonsense: our launcher has asked several times and gave up, or sampling met values that are none."""
 
 from __future__ import annotations
 
@@ -6,9 +6,34 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Signature
+from ddtree_ops.triage.signatures.context import Context, Signature
 
 _WORDS = re.compile(r"/generate: (?P<what>garbage: .*)")  # sglang_ddtree/probe.py
+# torch.multinomial; SGLang, srt/layers/sampler.py
+_NAN = re.compile(
+    r"probability tensor contains either `inf`, `nan` or element < 0|NaN (?:detected|in (?:the )?logits)|Detected errors during"
+    r" sampling"
+)
+_FIXES = (
+    "Try another --attention-backend or --moe-runner-backend (and --fp8-gemm-backend, --fp4-gemm-backend): a kernel may not fit"
+    " this GPU.",
+    "Clear the caches of compiled kernels after an upgrade (~/.cache/flashinfer, ~/.cache/tvm-ffi, ~/.triton/cache).",
+    "Look for a quantization that this back-end doesn't support, and check the weights' sha256.",
+)
+
+
+def match(context: Context) -> Finding | None:
+    """Sampling found NaN or infinity among the probabilities."""
+    if context.first(_NAN) is None:
+        return None
+    return Finding(
+        kind=Kind.GARBAGE_OUTPUT,
+        title="NaN among the probabilities",
+        cause="The model's logits hold NaN or infinity: sampling can't choose a token. A kernel or the weights are at fault,"
+        " not the sampler.",
+        fixes=_FIXES,
+        confidence=Confidence.LIKELY,
+    )
 
 
 def match_words(reason: str) -> Finding | None:
@@ -20,12 +45,9 @@ def match_words(reason: str) -> Finding | None:
         kind=Kind.GARBAGE_OUTPUT,
         title=f"The server answers with {found['what']}",
         cause="The model computes nonsense (NaN in the logits shows like this), though the server itself runs.",
-        fixes=(
-            "Try another attention or MoE back-end: a kernel may not fit this GPU.",
-            "Look for a quantization that this back-end doesn't support, and check the weights' sha256.",
-        ),
+        fixes=_FIXES,
         confidence=Confidence.LIKELY,
     )
 
 
-SIGNATURE = Signature(match_words=match_words)
+SIGNATURE = Signature(match, match_words=match_words)

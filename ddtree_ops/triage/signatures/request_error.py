@@ -1,28 +1,54 @@
-"""One request failed; the server goes on."""
+"""One request, or one background task, failed; the server goes on."""
 
 from __future__ import annotations
 
+import re
+
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
-from ddtree_ops.triage.signatures.context import Context, Signature
+from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
+from ddtree_ops.triage.signatures.engine_dead_secondary import is_engine_death
+
+# uvicorn's and asyncio's headers; asyncio prints the task on a line between header and traceback
+_REQUEST = re.compile(r"Exception in ASGI application|Error in (?:generate )?request\b|Exception while serving")
+_TASK = re.compile(
+    r"Task exception was never retrieved|Future exception was never retrieved|Exception in callback |Unhandled exception in"
+    r" event loop"
+)
+_SERVERS = ("/uvicorn/protocols/", "/starlette/middleware/", "/entrypoints/openai/serving_", "/granian/")
+_TEMPLATE = re.compile(r"jinja2\.|TemplateError|UndefinedError")
 
 
 def match(context: Context) -> Finding | None:
-    """uvicorn's and asyncio's own headers for exceptions that end a request or a task, not the process."""
-    header, ending = context.block.header, context.ending
-    if "Exception in ASGI application" in header:
-        kind, what = Kind.REQUEST_ERROR, "a request"
-    elif "Task exception was never retrieved" in header or "Exception in callback" in header:
-        kind, what = Kind.BACKGROUND_TASK_ERROR, "a background task"
-    else:
+    """By the header, on its own line or before the traceback's, or by a web server's frames."""
+    if any(is_engine_death(item) for item in context.block.exceptions):
         return None
+    said = " ".join((*(line.text for line in context.before[-2:]), context.block.header))
+    if _TASK.search(said):
+        return _finding(context, Kind.BACKGROUND_TASK_ERROR, "a background task", "One task of the event loop ended with it")
+    serves = any(passes_through(context.all_frames, file=file) for file in _SERVERS)
+    if serves or _REQUEST.search(context.block.header) or (context.before and _REQUEST.search(context.before[-1].text)):
+        return _finding(context, Kind.REQUEST_ERROR, "a request", "One request failed with it")
+    return None
+
+
+def _finding(context: Context, kind: Kind, where: str, what: str) -> Finding:
+    item = next((one for one in reversed(context.block.exceptions) if not one.type.endswith("Group")), context.ending)
+    first = " ".join(item.message.split("\n", 1)[0].split())[:200]
+    fixes = ["Send the same request alone: if it fails again, it is the request; nothing needs to be restarted."]
+    if kind is Kind.BACKGROUND_TASK_ERROR:
+        fixes = ["Watch whether answers still come (`smoke`); a task that serves everybody ends the server by itself."]
+    elif _TEMPLATE.search(item.type):
+        fixes.insert(
+            0, "The model's chat template refuses these messages (roles, tools): correct them, or give another --chat-template."
+        )
     return Finding(
         kind=kind,
-        title=f"{ending.type} in {what}",
-        cause=None,
-        fixes=(),
-        confidence=Confidence.UNKNOWN,
+        title=f"{context.ending.type} in {where}",
+        cause=f"{what}: {item.type}{f': {first}' if first else ''}. The server goes on.",
+        fixes=tuple(fixes),
+        confidence=Confidence.CERTAIN,
     )
 
 
-SIGNATURE = Signature(match)
+SIGNATURE = Signature(match, literals=("Exception in ASGI application", "exception was never retrieved", "Exception in callback"))

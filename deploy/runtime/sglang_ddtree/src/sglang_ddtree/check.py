@@ -1,7 +1,7 @@
 """Let SGLang itself judge the arguments, without loading: `python -m sglang_ddtree.check --args-file server.json`.
 
 Plugins are loaded first, as `sglang.launch_server` does it, since they may add algorithms and arguments. Exit 0, or 78
-with SGLang's own words.
+with SGLang's or DDTREE's own words. With DDTREE, the JSON also holds the table of widths (tokens per request of every pass).
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from .ddtree.options import BUDGET_VARIABLE, SCHEDULE_VARIABLE, TOPK_VARIABLE, read_options
+from .ddtree.refusals import Refused
+from .ddtree.widths import WidthTable, width_table
 from .environment import server_environment
 from .exit_codes import ExitCode
 from .notify import one_line
@@ -29,6 +33,8 @@ class Verdict:
     ok: bool
     sglang_version: str | None
     message: str
+    widths: WidthTable | None = None
+    """Tokens per request of every pass, if the algorithm is DDTREE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     with _take_stdout() as stdout:
         verdict = check(options.args_file)
-        text = json.dumps(asdict(verdict), default=str) if options.format == "json" else verdict.message
+        text = _json(verdict) if options.format == "json" else verdict.message
         stdout.write(text + "\n")
     return 0 if verdict.ok else ExitCode.REFUSED
 
@@ -54,7 +60,9 @@ def check(args_file: Path) -> Verdict:
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            _prepare(config)
+            server_args = _prepare(config)
+    except Refused as refused:
+        return _refusal(refused.message)
     except SystemExit as end:
         words = [line for line in said.getvalue().splitlines() if line.strip()]
         return _refusal(words[-1] if words else f"SGLang ended with status {end.code}")
@@ -62,17 +70,39 @@ def check(args_file: Path) -> Verdict:
         return _refusal(f"{type(error).__name__}: {error}")
     finally:
         sys.stderr.write(said.getvalue())
-    return Verdict(True, _sglang_version(), "SGLang accepts these arguments")
+    return Verdict(True, _sglang_version(), "SGLang accepts these arguments", _widths(server_args))
 
 
-def _prepare(config: ServerConfig) -> None:
+def _json(verdict: Verdict) -> str:
+    """One document; `widths` is there only with DDTREE."""
+    return json.dumps(
+        {name: value for name, value in asdict(verdict).items() if name != "widths" or value is not None}, default=str
+    )
+
+
+def _widths(server_args: Any) -> WidthTable | None:
+    """The widths that follow from completed arguments; None without DDTREE, or where the block size is left to the drafter."""
+    if str(server_args.speculative_algorithm).upper() != "DDTREE":
+        return None
+    fields = {
+        BUDGET_VARIABLE: "speculative_ddtree_budget",
+        TOPK_VARIABLE: "speculative_ddtree_topk_cap",
+        SCHEDULE_VARIABLE: "speculative_ddtree_budget_schedule",
+    }
+    said = {variable: getattr(server_args, name, None) for variable, name in fields.items()}
+    environment = {**os.environ, **{variable: str(value) for variable, value in said.items() if value is not None}}
+    options = read_options(environment, server_args.speculative_dflash_block_size)
+    return None if options.block_size is None else width_table(options, options.block_size)
+
+
+def _prepare(config: ServerConfig) -> Any:
     """Run SGLang's own parser and validation. The placeholder stands for secrets: their flags are validated too."""
     _load_plugins()
     from sglang.srt.server_args import prepare_server_args
 
     secrets = [f"{entry.argument}=placeholder" for entry in config.credentials if entry.argument]
     sys.argv = ["sglang.launch_server", *config.argv, *secrets]
-    prepare_server_args(sys.argv[1:])
+    return prepare_server_args(sys.argv[1:])
 
 
 def _load_plugins() -> None:

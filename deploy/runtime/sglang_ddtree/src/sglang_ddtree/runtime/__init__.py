@@ -1,0 +1,1 @@
+"""DDTree inside SGLang. Only `plugin` may be imported without torch, Triton and SGLang."""

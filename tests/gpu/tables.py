@@ -1,0 +1,144 @@
+"""Figures of each stage as Markdown tables; a stage's findings go in, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Findings = Mapping[str, Any]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join("" if cell is None else str(cell) for cell in line) + " |" for line in lines)
+
+
+def train(found: Findings) -> str:
+    rows = [
+        (
+            name,
+            found["tokens"][name],
+            entry["loss"],
+            f"{entry['first_choice']:.1%}",
+            f"{entry['near_ties']:.2%}",
+            entry["acceptance"],
+        )
+        for name, entry in found["expected"].items()
+    ]
+    models = "; ".join(
+        f"{name}: {found[name]['parameters'] / 1e6:.1f} M weights, {found[name]['steps']} steps in {found[name]['seconds']} s"
+        for name in ("target", "drafter")
+    )
+    head = ("text", "tokens", "cross entropy, nats", "is the target's first choice", "near ties", "block right, tokens and bonus")
+    return f"{models}.\n\n{table(head, rows)}"
+
+
+def baseline(found: Findings) -> str:
+    rows = [(name, length, f"{found['same_text'][name]:.0%}") for name, length in found["acceptance"].items()]
+    return table(("prompts", "acceptance length of DFLASH", "texts equal to plain decoding's from end to end"), rows)
+
+
+def lossless(found: Findings) -> str:
+    rows = [
+        (
+            server,
+            name,
+            entry["prompts"],
+            entry["tokens"],
+            entry["same_at_once"],
+            entry["ties"],
+            entry["largest_tie_gap"],
+            len(entry["not_ties"]),
+        )
+        for server, sets in found.items()
+        for name, entry in sets.items()
+    ]
+    head = (
+        "server",
+        "prompts",
+        "texts",
+        "tokens compared",
+        "equal from end to end",
+        "ties",
+        "widest tie, nats",
+        "differences that aren't ties",
+    )
+    return table(head, rows)
+
+
+def acceptance(found: Findings) -> str:
+    sets = list(next(iter(found["acceptance"].values())))
+    return table(
+        ("server", *sets), ((server, *(by_set[name] for name in sets)) for server, by_set in found["acceptance"].items())
+    )
+
+
+def throughput(found: Findings) -> str:
+    return "\n\n".join((_speeds(found["speed"]), _gains(found["speed"]), _split(found["split_us"])))
+
+
+def _speeds(speed: Findings) -> str:
+    rows = [
+        (name, server, batch, cell["tokens_per_s"], cell["step_ms"], cell["acceptance"])
+        for name, servers in speed.items()
+        for server, batches in servers.items()
+        for batch, cell in batches.items()
+    ]
+    return table(("prompts", "server", "batch", "tokens/s", "step, ms", "tokens a step"), rows)
+
+
+def _gains(speed: Findings) -> str:
+    """DDTREE beside the two others, one line a batch size."""
+    rows = []
+    for name, servers in speed.items():
+        plain, chain, tree = servers.values()
+        for batch, cell in tree.items():
+            ratios = [cell["tokens_per_s"] / other[batch]["tokens_per_s"] for other in (plain, chain)]
+            rows.append(
+                (name, batch, *(f"{ratio:.2f} x" for ratio in ratios), f"{cell['step_ms'] / chain[batch]['step_ms']:.2f} x")
+            )
+    return table(("prompts", "batch", "DDTREE's tokens/s to plain", "to DFLASH", "DDTREE's step to DFLASH's"), rows)
+
+
+def _split(split: Findings) -> str:
+    rows = [
+        (name, batch, *(parts or {}).values()) if parts else (name, batch, "no data", "", "", "")
+        for name, batches in split.items()
+        for batch, parts in batches.items()
+    ]
+    return table(("prompts", "batch", "draft, us", "build, us", "verify, us", "commit, us"), rows)
+
+
+def sampling(found: Findings) -> str:
+    rows = []
+    for kind in ("token", "pair"):
+        for label, control in (("DDTREE and plain", False), ("plain and plain (control)", True)):
+            chances = [test["chance"] for test in found["tests"] if test["kind"] == kind and ("control" in test) == control]
+            low = sum(chance < 0.05 for chance in chances)
+            rows.append((kind, label, len(chances), min(chances), f"{low / len(chances):.1%}"))
+    return table(("of", "samples compared", "tests", "smallest chance", "below 5 %"), rows)
+
+
+def builder(found: Findings) -> str:
+    batches = list(next(iter(found["microseconds"].values())))
+    rows = [(budget, *(times[batch] for batch in batches)) for budget, times in found["microseconds"].items()]
+    return table(("nodes", *(f"batch {batch}, us" for batch in batches)), rows)
+
+
+def tp2(found: Findings) -> str:
+    rows = [
+        (name, entry["tokens"], entry["ties"], len(entry["not_ties"]), entry["acceptance_dflash"], entry["acceptance_ddtree"])
+        for name, entry in found.items()
+    ]
+    return table(("prompts", "tokens compared", "ties", "other differences", "DFLASH accepts", "DDTREE accepts"), rows)
+
+
+def flat(found: Findings) -> str:
+    """Stages with single figures."""
+    return table(("figure", "value"), ((name.replace("_", " "), _plain(value)) for name, value in found.items()))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {one}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

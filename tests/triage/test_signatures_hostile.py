@@ -1,0 +1,78 @@
+"""Signatures on texts that are made to keep regular expressions busy, or to pass for something else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ddtree_ops.triage.block import Block, Frame, ParsedException
+from ddtree_ops.triage.model import FailurePhase
+from ddtree_ops.triage.numbers import Facts
+from ddtree_ops.triage.signatures import SIGNATURES, Context, match_line
+
+SEEDS = (
+    "/",
+    "'",
+    "9",
+    "a_b ",
+    "lib.so",
+    "undefined symbol: ",
+    "CUDA out of memory. ",
+    "The memory capacity is unbalanced. ",
+    "No such file or directory: '/",
+    "no file named a found in directory ",
+    "(1) is not divisible by ",
+    "ptxas --gpu-name=sm_90 ",
+    "DFLASH fc.weight shape mismatch. ",
+    "x: error: argument --",
+    "[full] total=1, available=1, evictable=1, protected=",
+)
+TYPES = ("RuntimeError", "ValueError", "KeyError", "ImportError", "AssertionError")
+
+
+def block(kind: str, message: str) -> Block:
+    frame = Frame("/opt/s/sglang/srt/server_args.py", 1, "load_weights", "raise x")
+    return Block(1, None, None, "", True, (ParsedException(kind, message, None, (frame,)),), (), 0, 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_long_messages_take_milliseconds(seed: str) -> None:
+    message = (seed * 70_000)[: 1 << 16]
+    for kind in TYPES:
+        context = Context(block(kind, message), FailurePhase.ARGUMENTS, Facts())
+        for signature in SIGNATURES:
+            if signature.match is None:
+                continue
+            began = time.process_time()
+            signature.match(context)
+            assert time.process_time() - began < 0.25, (signature.match.__module__, kind)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_long_lines_take_milliseconds(seed: str) -> None:
+    line = (seed * 1_000_000)[: 1 << 20] + ": error: [Errno 98] LLVM ERROR: PTX"
+    began = time.process_time()
+    match_line(line)
+    assert time.process_time() - began < 0.25
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gcc: error: unrecognized command-line option '-foo'",
+        "make: error: argument list too long",
+        "the user wrote: x.py: error: unrecognized arguments: --x",
+        "see [Errno 98] in the manual",
+        "INFO: LLVM ERROR: PTX version 8.4 does not support target 'sm_103a'. Minimum required PTX version is 8.8",
+    ],
+)
+def test_lines_that_only_look_like_it(line: str) -> None:
+    assert match_line(line) is None
+
+
+def test_literals_are_plain() -> None:
+    for signature in SIGNATURES:
+        for literal in signature.literals:
+            assert literal.isascii()
+            assert not set(literal) & set("'\"<>&\\")
