@@ -55,7 +55,7 @@ def test_the_code_is_shown_as_installed_and_a_changed_file_is_told(lab: Lab, too
     frame = first["failures"][0]["exceptions"][-1]["frames"][-1]
     assert any(line.startswith(">") and frame["code"].strip() in line for line in frame["source"])
     assert not [event for event in first["events"] if event["kind"] == "source_differs"]
-    lab.sh("b300", "sh", "-c", f"echo '# edited' >> /opt/ddtree/current/venv/lib/python3*/site-packages/{RAISING}")
+    lab.sh("b300", "sh", "-c", f"sed -i '$ a # edited' /opt/ddtree/current/venv/lib/python3*/site-packages/{RAISING}")
     changed = [event["text"] for event in tool(*asked).document["events"] if event["kind"] == "source_differs"]
     assert RAISING in changed[0]
     lab.sh("b300", "sh", "-c", f"sed -i '$d' /opt/ddtree/current/venv/lib/python3*/site-packages/{RAISING}")
