@@ -40,13 +40,13 @@ class JournalFollow:
     def _once(self, argv: tuple[str, ...], outage: Outage) -> None:
         newest = self._newest
         try:
-            self._read(journal.follow(self._unit, newest.cursor) if newest else argv, outage)
+            self._read(journal.follow(self._unit, newest.cursor, kernel=True) if newest else argv, outage)
         except HostCommandFailed:
             if newest is None or newest.realtime_us is None:
                 raise
             # A journal kept in memory has lost the cursor with the reboot: go on by time.
             since = f"--since=@{newest.realtime_us / 1e6:.6f}"
-            self._read((*journal.follow(self._unit, None), since), outage)
+            self._read((*journal.follow(self._unit, None, kernel=True), since), outage)
 
     def _read(self, argv: tuple[str, ...], outage: Outage) -> None:
         with self._shell.stream(argv) as stream:

@@ -18,7 +18,7 @@ from ddtree_ops.triage.numbers import Facts
 
 def since(server: Server, before: Mark) -> FailureReport | None:
     """What happened after the mark; None when nothing failed."""
-    report = _read(server.shell, journal.read(server.unit, after_cursor=before.cursor), server.unit)
+    report = _read(server.shell, journal.read(server.unit, after_cursor=before.cursor, kernel=True), server.unit)
     return report if report.failures else None
 
 
@@ -29,9 +29,9 @@ def of_unit(shell: Shell, unit: str, since: str | None, facts: Facts | None = No
     """
     state = unit_state(shell, unit)
     if since is None and state.invocation:
-        argv = journal.read(unit, invocation=state.invocation, since=state.started or None)
+        argv = journal.read(unit, invocation=state.invocation, since=state.started or None, kernel=bool(state.started))
     else:
-        argv = journal.read(unit, since=since)
+        argv = journal.read(unit, since=since, kernel=since is not None)
     report = _read(shell, argv, unit, facts)
     return report if report.root else _with_earlier(report, crashes.kept(shell))
 

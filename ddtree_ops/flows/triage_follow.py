@@ -31,7 +31,7 @@ def follow(server: Server, unit: str, since: str | None = None, facts: Facts | N
     news: queue.Queue[JournalEntry | Exception | None] = queue.Queue()
     follower = JournalFollow(server.shell, server.clock, unit, news.put)
     start = since or unit_state(server.shell, unit).started
-    follower.start((*journal.follow(unit, None), *((f"--since={start}",) if start else ())))
+    follower.start((*journal.follow(unit, None, kernel=bool(start)), *((f"--since={start}",) if start else ())))
     try:
         yield from _Watch(server.shell.host, unit, server.clock.monotonic, facts).reports(news)
     finally:

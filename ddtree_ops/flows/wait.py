@@ -16,7 +16,7 @@ from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.report.safe_text import one_line
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.diagnose import Diagnoser
-from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.entry import KERNEL, JournalEntry
 from ddtree_ops.triage.last_words import says_why
 from ddtree_ops.units.readiness import Died, Readiness, Ready, Stalled, Verdict
 from ddtree_ops.units.systemctl import UnitState, unit_name
@@ -82,7 +82,9 @@ def mark(server: Server) -> Mark:
 def wait_after(server: Server, before: Mark, tell: Tell) -> Waited:
     """Wait for the run that was started after `before`."""
     old = before.invocation or None
-    return _wait(server, journal.follow(server.unit, before.cursor), old, lambda one: one is None or one != old, tell)
+    return _wait(
+        server, journal.follow(server.unit, before.cursor, kernel=True), old, lambda one: one is None or one != old, tell
+    )
 
 
 def wait_running(server: Server, tell: Tell) -> Waited:
@@ -94,7 +96,9 @@ def wait_running(server: Server, tell: Tell) -> Waited:
         )
     since = (f"--since={state.started}",) if state.started else ()
     ours = state.invocation
-    return _wait(server, (*journal.follow(server.unit, None), *since), None, lambda one: one in (None, ours), tell)
+    return _wait(
+        server, (*journal.follow(server.unit, None, kernel=bool(since)), *since), None, lambda one: one in (None, ours), tell
+    )
 
 
 def _wait(server: Server, argv: tuple[str, ...], old: str | None, belongs: Callable[[str | None], bool], tell: Tell) -> Waited:
@@ -144,7 +148,8 @@ class _Waiter:
         elif isinstance(news, JournalEntry):
             if self._belongs(news.invocation_id):
                 self._diagnoser.feed(news)
-                self._readiness.entry(news.pid, news.message, news.invocation_id, now)
+                if news.transport != KERNEL:  # the kernel tells why, not how far
+                    self._readiness.entry(news.pid, news.message, news.invocation_id, now)
         else:
             self._readiness.answered(now)
 

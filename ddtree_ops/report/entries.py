@@ -8,9 +8,10 @@ from dataclasses import replace
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
-from ddtree_ops.triage.gate import Units, feed_through
+from ddtree_ops.triage.gate import feed_through
 from ddtree_ops.triage.model import NOTHING_LEFT, Event
 from ddtree_ops.triage.numbers import Facts
+from ddtree_ops.triage.only_unit import Units
 
 _PIECE = 1 << 18
 

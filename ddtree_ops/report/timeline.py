@@ -141,7 +141,7 @@ def _starts(events: list[Event]) -> list[int]:
 def _end_of_phases(failures: list[Failure], events: list[Event], end: int) -> int:
     """A phase ends with the root failure, or the unit's end: what comes then is the death."""
     roots = [item.first_us for item in failures if item.role is Role.ROOT and item.first_us is not None]
-    ends = [_time(item) for item in events if item.kind in (Sign.EXITED, Sign.STOPPING, Sign.SIGTERM)]
+    ends = [_time(item) for item in events if item.kind in (Sign.EXITED, Sign.STOP_WANTED, Sign.STOPPED, Sign.SIGTERM)]
     return min((*roots, *ends), default=end)
 
 

@@ -23,7 +23,7 @@ def of_others(block: Block, run: Run) -> bool:
     if block.origin is not Origin.KERNEL or not block.subjects or block.devices:
         return False
     ours = [line.entry for pid, line in run.last_lines.items() if pid is not None and pid > 1]
-    if not ours or any(pid in run.last_lines or pid in run.dead_children for pid in block.subjects):
+    if not ours or any(pid in run.last_lines or pid in run.fate.dead_children for pid in block.subjects):
         return False
     cgroup = _CGROUP.search(block.text)
     unit, units = unit_of(cgroup["cgroup"]) if cgroup else None, {entry.unit for entry in ours if entry.unit}

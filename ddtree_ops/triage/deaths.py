@@ -58,7 +58,7 @@ def _by_init_hang(run: Run) -> _Death | None:
 
 
 def _by_manager(run: Run) -> _Death | None:
-    if run.oom_killed:
+    if run.fate.oom_killed:
         return _Death(
             Kind.HOST_OOM,
             "Killed by the kernel's OOM killer",
@@ -66,7 +66,7 @@ def _by_manager(run: Run) -> _Death | None:
             ("Raise the unit's MemoryMax= or the host's memory.", "Use less CPU offload and fewer loading threads."),
             Confidence.CERTAIN,
         )
-    if run.start_timed_out:
+    if run.fate.start_timed_out:
         return _Death(
             Kind.SYSTEMD_START_TIMEOUT,
             "systemd gave up waiting for the start",
@@ -80,7 +80,7 @@ def _by_manager(run: Run) -> _Death | None:
 def _by_watchdog(run: Run, lost_peers: bool) -> _Death | None:
     """SGLang's watchdog names the child and its exit code: minus a signal's number (multiprocessing.Process.exitcode)."""
     spoken = {item.process.pid for item in run.observations}
-    for pid, code in run.dead_children.items():
+    for pid, code in run.fate.dead_children.items():
         if pid in spoken or code not in (-signal.SIGKILL, -signal.SIGSEGV):
             continue
         process = run.process(pid, None, run.names.get(pid))
@@ -99,7 +99,7 @@ def _segfault(who: str, processes: tuple[Process, ...]) -> _Death:
 
 def _by_dead_rank(run: Run) -> _Death | None:
     """The launching process lost a child: `Rank 0 scheduler is dead`, `Exit code: -9`."""
-    rank, code = run.dead_rank
+    rank, code = run.fate.dead_rank
     if code is None or not code.lstrip("-").isdigit():
         return None
     who = f"Rank {rank}" if rank else "A child process"
@@ -131,7 +131,7 @@ def _by_silence(run: Run) -> _Death | None:
     if not any(says_vanished(message) for message in messages):
         return None
     spoken = {item.process.pid for item in run.observations}
-    silent = [pid for pid in run.ranks if pid not in spoken and pid not in run.alive]
+    silent = [pid for pid in run.ranks if pid not in spoken and pid not in run.fate.alive]
     if not silent:
         return None
     everyone_known = len(run.ranks) >= (run.facts.integer("tp_size") or 1)
@@ -170,11 +170,11 @@ def _by_words(run: Run) -> _Death | None:
 
 
 def _by_exit(run: Run) -> _Death | None:
-    if not run.died:
+    if not run.fate.died:
         return None
-    if run.exit is None:
+    if run.fate.exit is None:
         return _Death(Kind.UNKNOWN, "A rank failed and left no traceback", None, _UNKNOWN_FIXES, Confidence.UNKNOWN)
-    code, status, name = run.exit
+    code, status, name = run.fate.exit
     what = f"code={code}, status={status}" + (f"/{name}" if name else "")
     if code in ("killed", "dumped") and name == "SEGV":
         return _Death(Kind.NATIVE_SEGFAULT, f"Crashed in native code ({what})", None, _UNKNOWN_FIXES, Confidence.UNKNOWN)
@@ -187,7 +187,7 @@ def _by_exit(run: Run) -> _Death | None:
 def _failure(death: _Death, run: Run) -> Failure:
     lines: list[Evidence] = [evidence(run.last_lines[item.pid]) for item in death.processes if item.pid in run.last_lines]
     lines += [run.last_words.evidence] if run.last_words else []
-    lines += run.death_lines
+    lines += run.fate.lines
     phase = run.observations[0].phase if run.observations else run.phase  # where the ranks that lost it were
     first = next((item.time_us for item in lines if item.time_us is not None), None)
     return Failure(

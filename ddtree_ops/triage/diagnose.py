@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.judge import judge
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.lines import LineAssembler
-from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure, Role, Verdict
+from ddtree_ops.triage.model import (
+    RECOVERED,
+    UNFINISHED,
+    UNREADABLE_INPUT,
+    Diagnosis,
+    Event,
+    Failure,
+    FailurePhase,
+    Role,
+    Verdict,
+)
 from ddtree_ops.triage.numbers import Facts, together
 from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.runs import Runs
@@ -65,7 +76,7 @@ class Diagnoser:
     @property
     def awaited_pids(self) -> tuple[int, ...]:
         """Processes whose next line is needed: it tells that they live."""
-        return self._runs.current.awaited_pids
+        return (*self._runs.current.awaited_pids, *self._assembler.held)
 
     @property
     def awaited_words(self) -> tuple[bytes, ...]:
@@ -93,7 +104,7 @@ class Diagnoser:
         return Diagnosis(
             verdict=_verdict(failures, runs),
             failures=failures,
-            events=(*self._gaps, *(event for run in runs for event in run.events)),
+            events=(*self._gaps, *_remarks(failures, runs), *(event for run in runs for event in run.events)),
             lines_read=self._entries,
             since_us=self._since,
             until_us=self._until,
@@ -103,11 +114,38 @@ class Diagnoser:
 
 
 def _verdict(failures: tuple[Failure, ...], runs: list[Run]) -> Verdict:
-    """A failed request is no failure of a server that lives; where nothing shows one, it is all that is known."""
+    """A failed request or task is no failure of a server that lives; where nothing shows one, it is all that is known.
+
+    A start that hasn't come to its end says neither.
+    """
     lives = any(run.shows_life for run in runs)
-    if any(failure.role is Role.ROOT or (failure.role is Role.REQUEST and not lives) for failure in failures):
+    if any(item.role is Role.ROOT or (not lives and _of_a_living(item)) for item in failures):
         return Verdict.FAILURE
-    return Verdict.NO_FAILURE if failures or any(run.understood for run in runs) else Verdict.INCONCLUSIVE
+    peace = lives or any(run.clean_recap for run in runs) or (failures and not _unfinished(runs[-1]))
+    return Verdict.NO_FAILURE if peace else Verdict.INCONCLUSIVE
+
+
+def _unfinished(run: Run) -> bool:
+    return not run.shows_life and run.phase is not FailurePhase.UNKNOWN
+
+
+def _of_a_living(failure: Failure) -> bool:
+    return failure.role is Role.REQUEST or failure.kind is Kind.BACKGROUND_TASK_ERROR
+
+
+def _remarks(failures: tuple[Failure, ...], runs: list[Run]) -> Iterator[Event]:
+    """What has to be known of the whole beside its failures."""
+    last = runs[-1]
+    roots = [item for item in failures if item.role is Role.ROOT]
+    later = [run for run in runs[1:] if run.shows_life and not run.fate.died]
+    if roots and last in later and all(_before(item, last) for item in roots):
+        yield Event(last.first_us, RECOVERED, "this failure is of an earlier run: the one that began after it works")
+    if not failures and _unfinished(last):
+        yield Event(None, UNFINISHED, f"the log ends during {last.phase.value.replace('_', ' ')}: the server wasn't ready yet")
+
+
+def _before(failure: Failure, run: Run) -> bool:
+    return failure.last_us is not None and run.first_us is not None and failure.last_us <= run.first_us
 
 
 def _limits_last(failures: list[Failure]) -> list[Failure]:

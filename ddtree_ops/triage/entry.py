@@ -30,6 +30,8 @@ FIELDS = frozenset((*OUTPUT_FIELDS, "__CURSOR", "__REALTIME_TIMESTAMP", "__MONOT
 
 #: The `transport` of an entry that stands for bytes which were no entry.
 UNREADABLE = "unreadable"
+#: The `transport` of the kernel's own lines (systemd.journal-fields(7), _TRANSPORT=).
+KERNEL = "kernel"
 
 
 class LineBreak(StrEnum):

@@ -25,7 +25,9 @@ class Sign(StrEnum):
     DIAGNOSTICS = "crash_diagnostics"
     SHUTDOWN_WARNING = "shutdown_warning"
     STARTED = "unit_start"
-    STOPPING = "unit_stop"
+    STOP_WANTED = "unit_stop_wanted"
+    STOPPED = "unit_stop"
+    STOPPED_CLEANLY = "unit_stopped_cleanly"
     EXITED = "main_process_exit"
     RESULT = "unit_result"
     OOM_KILL = "oom_kill"
@@ -58,13 +60,15 @@ _SERVER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
 )
 _SHUTDOWN_WARNING = re.compile(r"\[rank\d+\]:\[W.{0,200}destroy_process_group\(\) was not called")
 _MANAGER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
-    (Sign.EXITED, re.compile(r"\S+: Main process exited, code=(?P<code>\w+), status=(?P<status>\d+)(?:/(?P<name>\w+))?")),
+    (Sign.EXITED, re.compile(r"\S+: Main process exited, code=(?P<code>\w+), status=(?P<status>\d+)(?:/(?P<name>[\w/]+))?")),
     (Sign.RESULT, re.compile(r"\S+: Failed with result '(?P<result>[\w-]+)'")),
     (Sign.OOM_KILL, re.compile(r"\S+: A process of this unit has been killed by the OOM killer")),
     (Sign.START_TIMEOUT, re.compile(r"\S+: (?:start|start-pre) operation timed out")),
     (Sign.RESTARTING, re.compile(r"\S+: Scheduled restart job")),
     (Sign.STARTED, re.compile(r"(?:Starting|Started) \S+")),
-    (Sign.STOPPING, re.compile(r"(?:Stopping|Stopped) \S+")),
+    (Sign.STOP_WANTED, re.compile(r"Stopping \S+")),
+    (Sign.STOPPED, re.compile(r"Stopped \S+")),
+    (Sign.STOPPED_CLEANLY, re.compile(r"\S+: (?:Deactivated successfully|Succeeded)\.")),
 )
 _HINTS = (
     "SIGQUIT",
@@ -104,6 +108,9 @@ LITERALS = (
     "Started ",
     "Stopping ",
     "Stopped ",
+    "Deactivated successfully",
+    ": Succeeded.",
+    "unreachable=0",
 )
 _FROM_MANAGER = re.compile(r"\S+\.service: ")
 

@@ -54,6 +54,7 @@ _EXPLAINS: dict[Kind, Callable[[Group], bool]] = {
     Kind.DISK_FULL: _by_full_disk,
     Kind.PLUGIN_INTERFACE_MISMATCH: _by_plugin,
 }
+_TELLING = 12  # characters of a message that doesn't stand in another one by chance
 _NEAR_US = 15 * 60 * 1_000_000  # NCCL waits ten minutes for a rank whose GPU is gone
 
 
@@ -65,6 +66,15 @@ def explains(one: Group, other: Group) -> bool:
     if one.first_us is not None and other.first_us is not None and abs(one.first_us - other.first_us) > _NEAR_US:
         return False
     return other.kind in SECONDARY or rule(other)
+
+
+def quotes(one: Group, other: Group) -> bool:
+    """Whether `one`, of which nothing is known, only passes on what `other` says, of which something is."""
+    if one is other or one.kind is not Kind.UNKNOWN or other.kind is Kind.UNKNOWN or not (one.exceptions and other.exceptions):
+        return False
+    said = other.exceptions[-1]
+    first = said.message.split("\n", 1)[0].strip()
+    return len(first) >= _TELLING and any(first in item.message for item in one.exceptions)
 
 
 def is_lost_child(group: Group) -> bool:

@@ -30,6 +30,7 @@ from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.forms.numbers_but import dated
 from ddtree_ops.triage.forms.read import sift_log
 from ddtree_ops.triage.forms.sieve import Item, Spelling
+from ddtree_ops.triage.only_unit import Units
 from ddtree_ops.triage.prefixes import read_prefix
 from ddtree_ops.units import phases
 
@@ -71,34 +72,19 @@ def feed_through(
     """
     gate = Gate(diagnoser, units)
     for item in sift_log(chunks, gate, now_us):
-        if not isinstance(item, JournalEntry):
-            diagnoser.skip(item.number, None)
-            gate.skipped(item.number)
-        elif gate.heard(item):
-            diagnoser.feed(item)
-        else:
-            continue
-        yield item
+        gate.heard(item)
+        for one in units.take(item) if units else (item,):
+            yield _fed(diagnoser, one)
+    for one in units.rest() if units else ():
+        yield _fed(diagnoser, one)
 
 
-class Units:
-    """One unit of a log of several: its entries, and those that name none. Remembers what else there was."""
-
-    NAMED = 8
-
-    def __init__(self, wanted: str) -> None:
-        self.wanted = wanted
-        self.found = False
-        self.others: dict[str, None] = {}  # some of the other units
-
-    def take(self, unit: str | None) -> bool:
-        """Whether an entry of this unit is fed."""
-        if unit is None or unit == self.wanted:
-            self.found = self.found or unit is not None
-            return True
-        if len(self.others) < self.NAMED:
-            self.others[unit] = None
-        return False
+def _fed(diagnoser: Diagnoser, item: Item) -> Item:
+    if isinstance(item, JournalEntry):
+        diagnoser.feed(item)
+    else:
+        diagnoser.skip(item.number, None)
+    return item
 
 
 class Gate:
@@ -125,7 +111,8 @@ class Gate:
     @property
     def attentive(self) -> bool:
         """Whether the next record is wanted, whatever it says."""
-        return self._fed < self._attentive_until or self._diagnoser.attentive
+        holding = self._units is not None and self._units.holds
+        return self._fed < self._attentive_until or holding or self._diagnoser.attentive
 
     def find(self, data: bytes, start: int) -> int:
         """The place of a byte of the first wanted record, or -1; some expressions begin with the newline before it."""
@@ -171,19 +158,21 @@ class Gate:
             data.rfind(words) + len(words) - 1 if words in data else -1 for words in self._spelling.units(self._units.wanted)
         )
 
-    def skipped(self, number: int) -> None:
-        """So many were left out."""
-        self._silence += number
-        self._credit = min(_CREDIT, self._credit + number / _SKIPPED_PER_CREDIT)
+    def heard(self, item: Item) -> None:
+        """Some records were left out, or an entry was let pass: whose it is needn't be asked again."""
+        if isinstance(item, JournalEntry):
+            self._heard_entry(item)
+            return
+        self._silence += item.number
+        self._credit = min(_CREDIT, self._credit + item.number / _SKIPPED_PER_CREDIT)
 
-    def heard(self, entry: JournalEntry) -> bool:
-        """An entry was let pass: whose it is needn't be asked again. Whether it is to be fed."""
+    def _heard_entry(self, entry: JournalEntry) -> None:
         self._fed += 1
         self._size += len(entry.message)
         if self._size > _BEGINNING_SIZE and self._attentive_until == _BEGINNING:
             self._attentive_until = 0
         if entry.transport == UNREADABLE:
-            return True
+            return
         run = entry.invocation_id
         if run is not None and run not in self._runs:
             self._writers, self._ranked = {}, {}
@@ -195,7 +184,6 @@ class Gate:
                 _remember(self._writers, entry.pid, _PROCESSES)
         if prefix.rank and entry.pid is not None:
             _remember(self._ranked, entry.pid, _PROCESSES)
-        return self._units is None or self._units.take(entry.unit)
 
     def _expressions(self) -> list[bytes]:
         spelling, diagnoser = self._spelling, self._diagnoser

@@ -19,7 +19,7 @@ _OTHERS = (Kind.REQUEST_ERROR, Kind.BACKGROUND_TASK_ERROR, Kind.SHUTDOWN_NOISE)
 def init_hang_of(run: Run) -> Finding | None:
     """For a start that was given up, by systemd or the launcher, while the ranks connected: what each rank wrote last tells."""
     stalled = run.last_words is not None and run.last_words.how == "stalled"
-    if not (run.start_timed_out or stalled) or run.oom_killed:
+    if not (run.fate.start_timed_out or stalled) or run.fate.oom_killed:
         return None
     return of_silence(run.last_lines[pid].text for pid in run.ranks if pid in run.last_lines)
 

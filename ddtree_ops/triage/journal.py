@@ -15,7 +15,7 @@ from ddtree_ops.triage.forms.json_lines import read_json
 __all__ = ["follow", "last_cursor", "matches", "parse_cursor", "read", "read_export", "read_json"]
 
 _JOURNALCTL = ("journalctl", "--quiet", "--no-pager", "--output=export")
-_KERNEL = ("+", "_TRANSPORT=kernel")
+_KERNEL = ("+", "_TRANSPORT=kernel", "_TRANSPORT=audit")  # SELinux and AppArmor speak through audit
 _FIELDS = f"--output-fields={','.join(OUTPUT_FIELDS)}"
 
 
@@ -42,7 +42,7 @@ def read(
 
     `invocation` (systemd's 128-bit id) chooses one run of the unit, with what the manager said about it; `since` is any
     time that journalctl takes (`-1h`, `@1795977363`, `2026-11-29 18:36:00`); `after_cursor` what came after an entry;
-    `kernel` adds the kernel's lines (GPU errors, the OOM killer): all that there are, so give one of the other two too.
+    `kernel` adds the kernel's lines (GPU errors, the OOM killer, denials): all that there are, so give one of the other two too.
     """
     options = {"--since": since, "--after-cursor": after_cursor}
     start = tuple(f"{name}={value}" for name, value in options.items() if value)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ddtree_ops.triage.belonging import is_weak, of_others
 from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.deaths import unexplained_death, words_tell
-from ddtree_ops.triage.explain import HANGS, SECONDARY, explains, is_lost_child
+from ddtree_ops.triage.explain import HANGS, SECONDARY, explains, is_lost_child, quotes
 from ddtree_ops.triage.groups import HOST_ORIGINS, Group, groups
 from ddtree_ops.triage.hidden import with_hidden_errors
 from ddtree_ops.triage.kinds import Kind
@@ -15,6 +15,7 @@ from ddtree_ops.triage.model import Failure, FailurePhase, Role
 from ddtree_ops.triage.run import Run
 
 _ORDER = {Role.ROOT: 0, Role.CONSEQUENCE: 1, Role.REQUEST: 2, Role.NOISE: 3}
+_STOPPING_LOOKS_LIKE = (Kind.UNKNOWN, Kind.PEER_RANK_FAILED, Kind.ENGINE_DEAD_SECONDARY)
 _LIVES_ON = (Kind.REQUEST_ERROR, Kind.BACKGROUND_TASK_ERROR, Kind.SHUTDOWN_NOISE)
 
 
@@ -23,7 +24,7 @@ def judge(run: Run) -> list[Failure]:
     found = groups(run)
     fatal = [group for group in found if _is_fatal(group, run)]
     fatal = [group for group in fatal if not is_weak(group)] or fatal
-    if not fatal and run.died and not words_tell(run):
+    if not fatal and run.fate.died and not words_tell(run):
         fatal = [group for group in found if group.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
     fatal = with_hidden_errors(fatal, found, run)
     failures = _ranked(sorted(fatal, key=lambda group: (group.first_us or 0, group.line)), run)
@@ -54,10 +55,10 @@ def _root(fatal: list[Group]) -> Group | None:
     """The first that isn't somebody else's failure; a fault of the host before all that it explains."""
     primary = [group for group in fatal if group.kind not in SECONDARY and not is_lost_child(group)]
     primary.sort(key=lambda group: group.kind in HANGS)  # stable: an error of its own before a hang
-    for group in primary:
-        cause = next((other for other in fatal if explains(other, group)), None)
-        return cause or group
-    return None
+    if not primary:
+        return None
+    first = next((other for other in primary if quotes(primary[0], other)), primary[0])
+    return next((other for other in fatal if explains(other, first)), first)
 
 
 def _is_fatal(group: Group, run: Run) -> bool:
@@ -66,15 +67,15 @@ def _is_fatal(group: Group, run: Run) -> bool:
         return False
     block = group.first.block
     if block.origin in HOST_ORIGINS:
-        return (run.died or not run.lived_on(group.last)) and not of_others(block, run)
+        return (run.fate.died or not run.lived_on(group.last)) and not of_others(block, run)
     if block.origin is Origin.THREADS and not block.exceptions:
         return group.kind is not Kind.UNKNOWN  # a dump for looking at, of a process that lives
     if block.origin is Origin.LINE:
-        return run.died or not run.lived_on(group.last)
+        return run.fate.died or not run.lived_on(group.last)
     if not block.exceptions or (block.record and block.header.endswith("hit an exception")):
         return True
     if block.record or run.serving:
-        return run.died and _is_last_word(group, run)
+        return run.fate.died and _is_last_word(group, run)
     return _is_last_word(group, run)
 
 
@@ -83,14 +84,17 @@ def _is_last_word(group: Group, run: Run) -> bool:
     pid = last.process.pid
     spoken = run.last_lines.get(pid)
     if spoken is None or pid is None:
-        return run.died or not run.lived_on(last)
+        return run.fate.died or not run.lived_on(last)
     spoken_us = spoken.entry.realtime_us
     return spoken_us is None or last.block.last_us is None or spoken_us <= last.block.last_us
 
 
 def _after_stop(group: Group, run: Run) -> bool:
+    """Whether it was seen while the server stopped as it was asked to. What systemd says of the stop itself is no noise."""
+    if group.first.block.origin is Origin.SYSTEMD:
+        return False
     first = group.first.block.first_us
-    return run.graceful and (run.stopped_us is None or first is None or first >= run.stopped_us)
+    return run.fate.graceful and (run.fate.stopped_us is None or first is None or first >= run.fate.stopped_us)
 
 
 def _minor_role(group: Group) -> Role:
@@ -99,7 +103,7 @@ def _minor_role(group: Group) -> Role:
 
 def _failure(group: Group, run: Run, role: Role) -> Failure:
     finding, first = group.finding, group.first
-    if role is Role.NOISE and finding.kind is Kind.UNKNOWN and _after_stop(group, run):
+    if role is Role.NOISE and finding.kind in _STOPPING_LOOKS_LIKE and _after_stop(group, run):
         finding = replace(finding, kind=Kind.SHUTDOWN_NOISE)
     return Failure(
         fingerprint=group.name,

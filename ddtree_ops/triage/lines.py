@@ -127,8 +127,13 @@ class LineAssembler:
 
     @property
     def holds(self) -> bool:
-        """Whether a part of a line waits for its rest."""
-        return bool(self._held)
+        """Whether a part of a line waits for its rest, and nobody knows whose it is."""
+        return None in self._held
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """Processes that wrote a part of a line."""
+        return tuple(pid for pid in self._held if pid is not None)
 
     def skip(self, count: int) -> None:
         """Count entries that aren't read, so that line numbers stay right."""

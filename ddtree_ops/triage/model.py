@@ -45,7 +45,8 @@ class Confidence(StrEnum):
 
 #: Kinds of events that tell what of the input wasn't read, wasn't there, or is elsewhere. Every form of the report shows them.
 UNREADABLE_INPUT, NOTHING_LEFT, EARLIER_CRASHES = "unreadable_input", "nothing_left", "earlier_crashes"
-NOTES = (UNREADABLE_INPUT, NOTHING_LEFT, EARLIER_CRASHES)
+RECOVERED, UNFINISHED = "recovered", "unfinished_start"
+NOTES = (UNREADABLE_INPUT, NOTHING_LEFT, EARLIER_CRASHES, RECOVERED, UNFINISHED)
 
 
 class Verdict(StrEnum):

@@ -10,6 +10,10 @@ Shapes, with where they come from:
 - `ERROR 04-02 03:04:05 [core.py:1101] `: vLLM's logger, without the first bracket before 0.9
 - `[04/02/2026-03:04:05] [TRT-LLM] [RANK 3] [E] `: TensorRT-LLM (logger.py)
 - `2026-04-02 03:04:05 | ERROR | stderr | `: FastChat and loguru; `2026-04-02 03:04:05,123 - name - ERROR - `: Python's logging
+- `0|sglang   | `: `pm2 logs`
+
+`[2026-04-02 03:04:05] host:41:57 [0] `: NCCL from 2.26 on dates its warnings itself (NCCL_DEBUG_TIMESTAMP_FORMAT): no
+record of SGLang's, though the bracket is the same, and its date is left out.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ _DATE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?
 _RANKS = r"(?P<ranks>(?: (?:[A-Z]{2,5}_)?[A-Z]{2,3}\d{1,6}){0,8})"
 
 _SGLANG = re.compile(rf"\[(?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?{_RANKS}\](?: |$)")
+_NCCL = re.compile(r"\S{1,255}?:\d{1,10}:\d{1,10} \[\d{1,4}\] ")  # debug.cc: host, process, thread, device
 _LINEWISE = {
     "[": re.compile(
         r"\[(?P<torch>rank\d+)\]: ?"
@@ -38,7 +43,8 @@ _LINEWISE = {
     "r": re.compile(r"(?P<torch>rank\d+): ?"),
     "level": re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]{{1,200}}:\d+\](?: |$)"),
     "date": re.compile(
-        rf"{_DATE} \| {_LEVEL} {{0,8}}\| [\w.<>-]{{1,100}}(?::[\w.<>-]{{1,100}}:\d+ - ?| \| ?|$)"
+        r"\d{1,3}\|[\w.-]{1,60} {0,60}\|(?: |$)"
+        rf"|{_DATE} \| {_LEVEL} {{0,8}}\| [\w.<>-]{{1,100}}(?::[\w.<>-]{{1,100}}:\d+ - ?| \| ?|$)"
         rf"|{_DATE}(?: - [\w.-]{{1,100}}){{0,2}} - {_LEVEL}(?: - |$)"
         rf"|{_DATE}(?: \[?[\w.-]{{1,100}}\]?){{0,1}} \[?{_LEVEL}\]?(?: - |: | |$)"
     ),
@@ -77,7 +83,8 @@ class Prefix(NamedTuple):
 
 def is_record(text: str) -> bool:
     """Whether the text begins as a log record of SGLang's."""
-    return text.startswith("[") and _SGLANG.match(text) is not None
+    found = _SGLANG.match(text) if text.startswith("[") else None
+    return found is not None and not _is_nccl(text, found)
 
 
 def read_prefix(text: str) -> Prefix:
@@ -86,6 +93,8 @@ def read_prefix(text: str) -> Prefix:
     for _ in range(_SHAPES_LIMIT):
         if text.startswith("[", start):
             found = _SGLANG.match(text, start)
+            if found and _is_nccl(text, found):
+                return Prefix(False, rank, text[found.end() :], pid, host, text[own:start], text[:own])
             if found:
                 stamp = text[own : found.end()]
                 return Prefix(True, found["ranks"].strip() or rank, text[found.end() :], pid, host, stamp, text[:own])
@@ -103,6 +112,10 @@ def read_prefix(text: str) -> Prefix:
     if pid is not None and rest.endswith(("cluster]", ")")):
         rest = _REPEATED.sub("", rest)
     return Prefix(False, rank, rest, pid, host, text[own:start], text[:own])
+
+
+def _is_nccl(text: str, found: re.Match[str]) -> bool:
+    return not found["ranks"] and _NCCL.match(text, found.end()) is not None
 
 
 def _linewise(text: str, start: int) -> re.Match[str] | None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 
 from ddtree_ops.triage.block import Block, Evidence
-from ddtree_ops.triage.lines import Line, evidence
+from ddtree_ops.triage.lines import Line, evidence, read_prefix
 
 _KEPT = 256
 _SHOWN = 8
 _LONG = 4000  # characters; of a longer line the beginning is kept
+# A child's or a library's own words can stand far above the exception: compilers print pages behind an error.
+_TELLING = re.compile(r"\b(?:fatal )?error: |NCCL WARN |(?:command )?not found$|FAILED: ")
+_TELLING_SHOWN = 4
 
-#: SGLang's scheduler (batches) and uvicorn's access log: only a server that works prints them.
-LIFE_WORDS = (b"Decode batch", b"Prefill batch", b" 200 OK")
+#: SGLang's scheduler (batches), uvicorn's access log, vLLM's statistics: only a server that works prints them.
+LIFE_WORDS = (b"Decode batch", b"Prefill batch", b" 200 OK", b"Avg prompt throughput")
 _LIFE = tuple(word.decode() for word in LIFE_WORDS)
 
 
@@ -36,9 +40,22 @@ class Recent:
         self._lines.append(line)
 
     def before(self, block: Block) -> tuple[Evidence, ...]:
-        """What the block's process wrote before the block, oldest first."""
+        """What the block's process wrote before the block, oldest first.
+
+        Where only prefixes name processes, a line without one may be the block's: children's stderr has none.
+        """
         number = next((item.line for item in block.evidence if item.line is not None), None)
         if number is None:
             return ()
-        own = [line for line in self._lines if line.entry.pid == block.pid and line.number < number]
-        return tuple(evidence(line) for line in own[-_SHOWN:])
+        own = [line for line in self._lines if line.number < number and _may_be_of(line, block)]
+        telling = [line for line in own[:-_SHOWN] if _TELLING.search(line.text)]
+        return tuple(evidence(line) for line in (*telling[-_TELLING_SHOWN:], *own[-_SHOWN:]))
+
+
+def _may_be_of(line: Line, block: Block) -> bool:
+    if line.entry.pid is not None:
+        return line.entry.pid == block.pid
+    prefix = read_prefix(line.text)
+    if prefix.pid is not None:
+        return prefix.pid == block.pid
+    return prefix.rank is None or block.rank is None or prefix.rank == block.rank

@@ -6,13 +6,13 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from ddtree_ops.triage.block import Block, Evidence
 from ddtree_ops.triage.blocks import RECOGNISERS
 from ddtree_ops.triage.events import Sign, read_event
+from ddtree_ops.triage.fate import Fate
 from ddtree_ops.triage.last_words import LastWords, read_last_words
-from ddtree_ops.triage.lines import Line, Prefix, evidence, line_block, read_prefix
+from ddtree_ops.triage.lines import Line, Prefix, line_block, read_prefix
 from ddtree_ops.triage.model import Event, FailurePhase, Finding, Process
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.phase_of import phase_of
@@ -25,9 +25,12 @@ from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 _EVENT_LIMIT = 200
 _OBSERVATION_LIMIT = 500
 _BLOCK_SIZE = re.compile(r"Initialized DFLASH draft runner\..*\bblock_size=(\d+)")
+# Ansible's summary of a play for a host
+_CLEAN_RECAP = re.compile(r": ok=\d+ .{0,80}unreachable=0 .{0,20}failed=0\b")
 _SETTLING = (Sign.SIGQUIT, Sign.KILL_TREE, Sign.EXITED, Sign.CHILD_DIED)
 _ATTENTION = 40  # lines that are read after something was seen: consequences follow closely
 _UNDECIDED_LIMIT = 16
+_BUSY_LIMIT = 4000  # lines: a process that was killed in mid-traceback never ends it
 _LIFE_SIGNS = 5
 
 
@@ -45,13 +48,6 @@ class Observation:
     context: tuple[Evidence, ...] = ()
 
 
-class DeadRank(NamedTuple):
-    """What the launching process of older SGLang says of a child that it lost: its number and its exit code, as printed."""
-
-    rank: str | None = None
-    code: str | None = None
-
-
 class Run:
     """Feed it lines in order; `observations`, `events` and the signs of life and death are what it has seen."""
 
@@ -64,14 +60,8 @@ class Run:
         self.last_lines: dict[int | None, Line] = {}
         self.facts = Facts()
         self.understood = False  # whether at least one line was of a kind that we know
-        self.graceful = self.died = self.oom_killed = self.start_timed_out = False
-        self.exit: tuple[str, int, str | None] | None = None
-        self.result: str | None = None
-        self.dead_children: dict[int, int] = {}
-        self.dead_rank = DeadRank()
-        self.alive: set[int] = set()  # processes that the server looked at after the crash: they weren't the dead ones
-        self.death_lines: list[Evidence] = []
-        self.stopped_us: int | None = None
+        self.fate = Fate()
+        self.first_us: int | None = None
         self.last_words: LastWords | None = None
         self._remark: LastWords | None = None
         self._loggers: set[int | None] = set()  # processes that write dated records: none of them is the launcher
@@ -79,7 +69,10 @@ class Run:
         self._recent = Recent()
         self._undecided: set[int] = set()  # processes of bare tracebacks: do they speak again?
         self._life: deque[int] = deque(maxlen=_LIFE_SIGNS)  # the lines of the latest ones
+        self.clean_recap = False  # a play of Ansible ended without a failed task
+        self._ready_line: int | None = None  # where it said that it serves
         self._attention = 0
+        self._busy_for = 0  # lines for which a recogniser has been in the middle of something
         self._tracker = PhaseTracker()
         self._heard_phase = False
 
@@ -99,24 +92,19 @@ class Run:
         return self._tracker.phase is Phase.SERVING
 
     @property
-    def over(self) -> bool:
-        """Whether it has ended, by the manager's word or its own."""
-        return self.exit is not None or self.result is not None
-
-    @property
     def shows_life(self) -> bool:
         """Whether a server is seen that works, or was stopped in peace."""
-        return self.serving or self.graceful or bool(self._life)
+        return self._ready_line is not None or self.fate.graceful or bool(self._life)
 
     @property
     def suspicious(self) -> bool:
         """Whether anything was seen that may be a failure."""
-        return self.died or bool(self.observations) or any(recogniser.busy for recogniser in self._recognisers)
+        return self.fate.died or bool(self.observations) or any(recogniser.busy for recogniser in self._recognisers)
 
     @property
     def attentive(self) -> bool:
         """Whether the next line is needed, whatever it says."""
-        return self._attention > 0 or any(recogniser.busy for recogniser in self._recognisers)
+        return self._attention > 0 or 0 < self._busy_for < _BUSY_LIMIT
 
     @property
     def awaited_pids(self) -> tuple[int, ...]:
@@ -131,13 +119,15 @@ class Run:
     def lived_on(self, observation: Observation) -> bool:
         """Whether the server went on with its work after it: a dying one may still print a line or two."""
         last = max((item.line for item in observation.block.evidence if item.line is not None), default=0)
-        return len(self._life) == _LIFE_SIGNS and self._life[0] > last
+        ready = self._ready_line is not None and self._ready_line > last
+        return ready or (len(self._life) == _LIFE_SIGNS and self._life[0] > last)
 
     def feed(self, line: Line) -> None:
         """Take a line."""
         self._attention = max(0, self._attention - 1)
         prefix = read_prefix(line.text)
         entry = line.entry
+        self.first_us = self.first_us or entry.realtime_us
         if entry.pid is not None:
             self._undecided.discard(entry.pid)
         self.understood = self.understood or prefix.dated
@@ -150,6 +140,7 @@ class Run:
                 self._life.append(line.number)
         for recogniser in self._recognisers:
             self._observe(recogniser.feed(line, prefix))
+        self._busy_for = self._busy_for + 1 if any(one.busy for one in self._recognisers) else 0
         if not line.progress:
             self._read_text(line, prefix.rest, prefix.dated)
             self._read_words(line, prefix.dated)
@@ -173,7 +164,7 @@ class Run:
                 self._undecided.add(block.pid)
 
     def _note(self, block: Block, phase: FailurePhase, finding: Finding | None = None) -> None:
-        self._attention = _ATTENTION
+        self._attention, self._busy_for = _ATTENTION, 0
         if len(self.observations) < _OBSERVATION_LIMIT:
             process = self.process(block.pid, block.rank, block.comm)
             context = self._recent.before(block)
@@ -190,6 +181,8 @@ class Run:
             found = _BLOCK_SIZE.match(rest)
             if found:
                 self.facts.block_size = int(found[1])
+        if "unreachable=0" in rest and _CLEAN_RECAP.search(rest):
+            self.clean_recap = True
         finding = match_line(rest)
         if finding:
             self._note(line_block(line, rest), self.phase, finding)
@@ -204,7 +197,7 @@ class Run:
             self._remark = words
         elif words is not None:
             self.last_words = words
-            self.died = self.understood = True
+            self.fate.died = self.understood = True
 
     def _read_phase(self, line: Line, prefix: Prefix) -> None:
         """Of log records only: anything else may be quoted text."""
@@ -214,41 +207,25 @@ class Run:
         if self._tracker.feed_line(prefix.rest, prefix.leading, at):
             self._heard_phase = True
             self._event(Event(line.entry.realtime_us, "phase", self._tracker.segment))
+            if self.serving:
+                self._ready_line = line.number
 
     def _read_sign(self, line: Line, rest: str, dated: bool) -> None:
         told = read_event(line, rest, dated=dated)
         if told is None:
             return
-        sign, match = told
         self.understood = True
         self._attention = _ATTENTION
-        self._event(Event(line.entry.realtime_us, sign.value, rest.strip()[:500]))
-        if sign is Sign.SIGTERM and not self.died:
-            self.graceful, self.stopped_us = True, line.entry.realtime_us
-        elif sign is Sign.SIGQUIT:
-            self.died = self.died or not self.graceful
-        elif sign is Sign.CHILD_DIED:
-            self.dead_children[int(match["pid"])] = int(match["code"])
-            self.died = self.died or not self.graceful
-        elif sign is Sign.RANK_DEAD:
-            self.died = self.died or not self.graceful
-            self.dead_rank = DeadRank(match["rank"] or self.dead_rank.rank, match["code"] or self.dead_rank.code)
-        elif sign is Sign.DIAGNOSTICS and match["alive"]:
-            self.alive.add(int(match["alive"]))
-        elif sign is Sign.EXITED:
-            self.exit = (match["code"], int(match["status"]), match["name"])
-            self.died = self.died or (not self.graceful and match["status"] != "0")
-            if self._remark and self.last_words is None and self.exit[1] == ExitCode.REFUSED:
-                self.last_words = replace(self._remark, how="refused")
-        elif sign is Sign.RESULT:
-            self.result = match["result"]
-        self.oom_killed = self.oom_killed or sign is Sign.OOM_KILL or self.result == "oom-kill"
-        self.start_timed_out = self.start_timed_out or sign is Sign.START_TIMEOUT
-        if sign in _SETTLING:
-            self.death_lines.append(evidence(line))
-            del self.death_lines[8:]
+        self._event(Event(line.entry.realtime_us, told.sign.value, rest.strip()[:500]))
+        self.fate.take(told, line)
+        if told.sign is Sign.EXITED and self._remark and self.last_words is None and self._refused():
+            self.last_words = replace(self._remark, how="refused")
+        if told.sign in _SETTLING:
             for recogniser in self._recognisers:
                 self._observe(recogniser.settle())
+
+    def _refused(self) -> bool:
+        return self.fate.exit is not None and self.fate.exit[1] == ExitCode.REFUSED
 
     def _event(self, event: Event) -> None:
         (self.head if len(self.head) < _EVENT_LIMIT else self.tail).append(event)

@@ -57,7 +57,7 @@ class Runs:
         if self._key.invocation is not None:
             return
         again = MARK in line.text[:_MARK_WITHIN] and self.current.facts.server_args
-        if again or (self.current.over and _BEGINS.match(line.text)):
+        if again or (self.current.fate.over and _BEGINS.match(line.text)):
             self._runs.setdefault(self._key, self.current)
             self._turn_to(self._key._replace(number=self._key.number + 1))
 
@@ -78,6 +78,6 @@ class Runs:
     def _unnamed(self, key: _Key) -> Run | None:
         """The host's lines before any invocation was named (the kernel's): they belong to the first one."""
         unnamed = key._replace(invocation=None)
-        if key.invocation is None or self._key != unnamed or self.current.over:
+        if key.invocation is None or self._key != unnamed or self.current.fate.over:
             return None
         return self._runs.pop(unnamed, None)

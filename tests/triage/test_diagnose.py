@@ -193,7 +193,10 @@ def test_a_restart_loop_counts_one_failure() -> None:
 def test_what_it_cannot_read_is_inconclusive() -> None:
     assert feed([]).verdict is Verdict.INCONCLUSIVE
     assert feed(plain("some other program's\noutput")).verdict is Verdict.INCONCLUSIVE
-    assert feed(recorded("dflash_ok")[:40]).verdict is Verdict.NO_FAILURE
+    begun = feed(recorded("dflash_ok")[:40])
+    assert begun.verdict is Verdict.INCONCLUSIVE
+    assert [event.text for event in begun.events if event.kind == "unfinished_start"][0].startswith("the log ends during ")
+    assert feed(recorded("dflash_ok")).verdict is Verdict.NO_FAILURE
 
 
 def test_a_bare_traceback_before_the_exit_is_what_ended_the_process() -> None:

@@ -109,7 +109,7 @@ def test_commands() -> None:
         "INVOCATION_ID=f00",
     )
     kernel = journal.read("a.service", invocation="f00", since="-1h", kernel=True)
-    assert kernel[-8:] == (*run[-6:], "+", "_TRANSPORT=kernel")
+    assert kernel[-9:] == (*run[-6:], "+", "_TRANSPORT=kernel", "_TRANSPORT=audit")
     assert journal.follow("a.service", "c", kernel=True)[5:11] == (
         "_SYSTEMD_UNIT=a.service",
         "+",
@@ -117,6 +117,7 @@ def test_commands() -> None:
         "UNIT=a.service",
         "+",
         "_TRANSPORT=kernel",
+        "_TRANSPORT=audit",
     )
     assert "--after-cursor=s=1" in journal.read("a.service", after_cursor="s=1")
     assert "--since=-1h" in journal.read("a.service", since="-1h")

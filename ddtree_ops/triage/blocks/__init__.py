@@ -16,6 +16,7 @@ from ddtree_ops.triage.blocks.kernel import Kernel
 from ddtree_ops.triage.blocks.native_lines import NativeLines
 from ddtree_ops.triage.blocks.py_spy import PySpyDumps
 from ddtree_ops.triage.blocks.recogniser import Recogniser
+from ddtree_ops.triage.blocks.repeated import RepeatedLines
 from ddtree_ops.triage.blocks.systemd import Systemd
 from ddtree_ops.triage.blocks.terminate import Terminates
 from ddtree_ops.triage.blocks.threads import ThreadDumps
@@ -33,6 +34,7 @@ RECOGNISERS: tuple[Callable[[], Recogniser], ...] = (
     DeviceAsserts,
     ElasticTables,
     NativeLines,
+    RepeatedLines,
     Kernel,
     Systemd,
     Ansible,
@@ -48,6 +50,7 @@ LITERALS: tuple[str, ...] = (
     *DeviceAsserts.literals,
     *ElasticTables.literals,
     *NativeLines.literals,
+    *RepeatedLines.literals,
     *Kernel.literals,
     *Systemd.literals,
     *Ansible.literals,

@@ -8,7 +8,7 @@ from ddtree_ops.triage.blocks.headers import Header
 from ddtree_ops.triage.blocks.learned import Learned
 from ddtree_ops.triage.blocks.quoted import with_quoted
 from ddtree_ops.triage.blocks.rich_box import RichBox
-from ddtree_ops.triage.lines import Line, Prefix, evidence
+from ddtree_ops.triage.lines import Line, Prefix, evidence, read_prefix
 
 _EVIDENCE_LIMIT = 8
 _BAR = "%|"
@@ -30,6 +30,8 @@ class Building:
         self.first_us = self.last_us = line.entry.realtime_us
         self.chain = Chain(drawn=header is not None and header.drawn, headless=header is None)
         self.learned = Learned(prefix, before)
+        self._before = before
+        self._unmargined = False
         self._headless = header is None
         self._box = RichBox(header.width) if header and header.width else None
         self._evidence = [*([announced] if announced else []), evidence(line)]
@@ -45,6 +47,8 @@ class Building:
         text = self.learned.inside(prefix, line.text, in_frames=self.chain.state is not State.MESSAGE)
         if text is None:
             return self.chain.stranger()
+        if self.learned.margin and not self._unmargined:
+            self._read_record()
         verdict = self._take_text(text)
         if verdict is Verdict.TAKEN:
             self.last_us = line.entry.realtime_us
@@ -52,6 +56,14 @@ class Building:
             if self.chain.exception_read and len(self._evidence) < _EVIDENCE_LIMIT:
                 self._evidence.append(evidence(line))
         return verdict
+
+    def _read_record(self) -> None:
+        """An unknown launcher's prefix hid the record's own."""
+        self._unmargined = True
+        prefix = read_prefix(self._before[self.learned.margin :])
+        self.rank, self.record = prefix.rank or self.rank, prefix.dated
+        self.pid = prefix.pid if prefix.pid is not None else self.pid
+        self.header = prefix.rest.strip(" :")
 
     def interrupted(self) -> Verdict:
         """Somebody else's record began where only the order of lines tells who speaks."""

@@ -172,5 +172,7 @@ def _key_of(speakers: dict[_Speaker, Building], line: Line, prefix: Prefix) -> _
     if prefix.stamp and prefix.speaker in speakers:
         return prefix.speaker
     if prefix.stamp and line.entry.pid is None:
-        return None
+        # a rank may stand in the record's prefix only, and the launcher's before every line
+        shared = (key for key in reversed(speakers) if not prefix.dated and speakers[key].learned.shares(prefix.stamp))
+        return next(shared, None)
     return next((key for key in reversed(speakers) if speakers[key].open_to_strangers), None)

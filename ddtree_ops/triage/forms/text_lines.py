@@ -1,7 +1,7 @@
 """Lines of text: a program's own output, journalctl's short forms, dmesg, syslog, container logs, and mixtures of them.
 
 What stands before a line's text is told line by line (headers.py). journalctl indents the further lines of a message by
-the width of the header: they get the header of their first line. A line without a header has no fields.
+the width of the header: they get the header of their first line; dmesg does so too. A line without a header has no fields.
 """
 
 from __future__ import annotations
@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry
-from ddtree_ops.triage.forms.headers import LIMIT, Header, read_header
+from ddtree_ops.triage.forms.colours import painted_width, uncoloured
+from ddtree_ops.triage.forms.headers import KERNEL, LIMIT, Header, read_header
+from ddtree_ops.triage.forms.learned import Learned
+from ddtree_ops.triage.forms.manager_unit import manager_unit
 from ddtree_ops.triage.forms.numbers_but import dated, other_number
 from ddtree_ops.triage.forms.parts import Parts
 from ddtree_ops.triage.forms.sieve import Spelling
 
 _NARROWEST = 16  # no header of journalctl is shorter, so indented code isn't taken for a message's further line
+_NARROWEST_OF_KERNEL = 15  # `[    0.000000] `
+_MANAGERS = ("systemd", "systemd-executor")
 _LOOK_BACK = 1 << 16
 _REMARK = re.compile(
     r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|cursor: [\x21-\x7e]{1,512}|(?:Logs|Journal) begins? at .{1,200}) --$"
@@ -43,6 +48,7 @@ class TextLines:
         self._boot: str | None = None
         self._last = _NO_HEADER
         self._parts = Parts()
+        self._learned = Learned()
 
     @property
     def holds(self) -> bool:
@@ -57,7 +63,7 @@ class TextLines:
             if remark:
                 self._boot = remark["boot"] or self._boot
                 return None
-        header = read_header(text[:LIMIT], self._now_us)
+        header = self._header(text)
         if header is None:
             header = self._further(text)
         else:
@@ -87,22 +93,36 @@ class TextLines:
         """Each line is an entry."""
         return data.count(b"\n", start, end)
 
+    def _header(self, text: str) -> Header | None:
+        head = text[:LIMIT]
+        painted = head.startswith("\x1b[")
+        plain = uncoloured(head) if painted else head
+        header = read_header(plain, self._now_us)
+        if header is None:
+            header = self._learned.read(plain)
+        else:
+            self._learned.note(header)
+        return header._replace(width=painted_width(head, header.width)) if painted and header else header
+
     def _further(self, text: str) -> Header:
         """The header of the message that an indented line goes on, or none."""
         width = self._last.width
-        if width >= _NARROWEST and text.startswith(" " * width):
+        least = _NARROWEST_OF_KERNEL if self._last.comm == KERNEL else _NARROWEST
+        if width >= least and text.startswith(" " * width):
             return self._last
         self._last = _NO_HEADER
         return _NO_HEADER
 
     def _entry(self, header: Header, message: str) -> JournalEntry:
+        comm = header.comm or ""
+        manager = header.pid is not None and (comm in _MANAGERS or comm.startswith("("))
         return JournalEntry(
             None,
             header.realtime_us,
             header.monotonic_us,
             self._boot,
             None,
-            header.unit,
+            header.unit or (manager_unit(message) if manager else None),
             header.pid,
             header.comm,
             header.transport,

@@ -12,6 +12,21 @@ from functools import lru_cache
 
 SECOND = 1_000_000
 _DAY_US = 86_400 * SECOND
+# other languages' names, by what they begin with, where that is no English one (glibc's de, es, fr, it, nl, pt)
+_BEGINNINGS = {
+    **dict.fromkeys(("jan", "ene", "gen"), 1),
+    **dict.fromkeys(("feb", "fev", "fév"), 2),
+    **dict.fromkeys(("mar", "mär", "mrt", "maa"), 3),
+    **dict.fromkeys(("apr", "abr", "avr"), 4),
+    **dict.fromkeys(("may", "mai", "mag", "mei"), 5),
+    **dict.fromkeys(("jun", "juin", "giu"), 6),
+    **dict.fromkeys(("jul", "juil", "lug"), 7),
+    **dict.fromkeys(("aug", "ago", "aoû", "aou"), 8),
+    **dict.fromkeys(("sep", "set"), 9),
+    **dict.fromkeys(("oct", "okt", "ott", "out"), 10),
+    **dict.fromkeys(("nov",), 11),
+    **dict.fromkeys(("dec", "dez", "dic", "déc"), 12),
+}
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ZONE = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)")
 _RFC3339 = re.compile(
@@ -64,7 +79,13 @@ def month_of(name: str) -> str | None:
 
 
 def _month(name: str) -> int | None:
-    return _MONTHS.index(name) + 1 if name in _MONTHS else None
+    if name in _MONTHS:
+        return _MONTHS.index(name) + 1
+    if name[:-1].isdecimal():  # `11月`
+        number = int(name[:-1])
+        return number if 1 <= number <= len(_MONTHS) else None
+    lower = name.lower()
+    return _BEGINNINGS.get(lower[:4]) or _BEGINNINGS.get(lower[:3])
 
 
 @lru_cache(maxsize=64)

@@ -24,6 +24,7 @@ from ddtree_ops.triage.signatures import (
     gpu_xid,
     graph_token_count_mismatch,
     hf_auth,
+    host_memory,
     host_oom,
     jit_toolchain_env,
     kernel_fault,
@@ -72,6 +73,7 @@ __all__ = ["LITERALS", "SIGNATURES", "Context", "Signature", "match", "match_lin
 
 SIGNATURES: tuple[Signature, ...] = (
     host_oom.SIGNATURE,
+    host_memory.SIGNATURE,
     gpu_xid.SIGNATURE,
     gpu_errors.SIGNATURE,
     systemd_step.SIGNATURE,

@@ -63,6 +63,10 @@ class Context:
         found = self.first(pattern)
         return found[1] if found else pattern.search(self.block.text)
 
+    def printed_before(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """The pattern in a line that was written right before the block: what a child said, for one."""
+        return next((found for line in self.before if (found := pattern.search(line.text))), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:

@@ -1,9 +1,12 @@
-"""The server computes nonsense: our launcher has asked several times and gave up, or sampling met values that are none."""
+"""The server computes nonsense: our launcher has asked several times and gave up, sampling met values that are none, or the
+answers in the log hold nothing but `!`."""
 
 from __future__ import annotations
 
 import re
 
+from ddtree_ops.triage.block import Origin
+from ddtree_ops.triage.blocks.repeated import NO_WORDS
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 from ddtree_ops.triage.signatures.context import Context, Signature
@@ -23,7 +26,9 @@ _FIXES = (
 
 
 def match(context: Context) -> Finding | None:
-    """Sampling found NaN or infinity among the probabilities."""
+    """Sampling found NaN or infinity among the probabilities, or several answers are token 0 all over."""
+    if context.block.origin is Origin.LINE and NO_WORDS.match(context.block.text):
+        return _answers(context.block.times)
     if context.first(_NAN) is None:
         return None
     return Finding(
@@ -31,6 +36,16 @@ def match(context: Context) -> Finding | None:
         title="NaN among the probabilities",
         cause="The model's logits hold NaN or infinity: sampling can't choose a token. A kernel or the weights are at fault,"
         " not the sampler.",
+        fixes=_FIXES,
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _answers(count: int) -> Finding:
+    return Finding(
+        kind=Kind.GARBAGE_OUTPUT,
+        title="The server answers with nothing but `!`",
+        cause=f"{count} answers hold nothing but `!`, which is token 0: the logits are NaN or all alike, though the server runs.",
         fixes=_FIXES,
         confidence=Confidence.LIKELY,
     )

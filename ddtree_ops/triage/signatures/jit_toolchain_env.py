@@ -26,7 +26,8 @@ _CACHE = re.compile(
 )
 _BUILD = re.compile(
     r"[Nn]inja build failed|[Nn]inja exited with status \d+|Error building extension|ninja: build stopped"
-    r"|Command '?\[?'?ninja.{0,300}returned non-zero exit status",
+    r"|Command '?\[?'?(?:[^\s',]{0,200}/)?(?:ninja|nvcc|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|hipcc)(?:-[\d.]{1,6})?'?[ ,]"
+    r".{0,10000}?returned non-zero exit status",
     re.DOTALL,
 )
 _INSTALL = (
@@ -36,10 +37,11 @@ _INSTALL = (
 
 def match(context: Context) -> Finding | None:
     """A tool, a header or a library is missing, or compiler and headers don't fit; a failed build as such is only likely to be
-    that."""
-    found = context.near("not found", _NOT_FOUND) or context.first(_NO_TOOL)
+    that. What the compiler printed stands in the message, or above the traceback."""
+    near = context.near("not found", _NOT_FOUND)
+    found = near[1] if near else _said(context, _NO_TOOL)
     if found:
-        return _no_tool(next(item for item in found[1].groups() if item))
+        return _no_tool(next(item for item in found.groups() if item))
     if context.first(_NO_CUDA_HOME):
         return _finding(
             "CUDA's toolkit isn't found",
@@ -81,7 +83,7 @@ def match(context: Context) -> Finding | None:
             "Give the unit's user a cache directory of its own (XDG_CACHE_HOME, TRITON_CACHE_DIR, FLASHINFER_WORKSPACE_BASE).",
         )
     if context.first(_BUILD):
-        cause = "A kernel that is compiled at run time couldn't be built; the compiler's own lines in the message say why."
+        cause = "A kernel that is compiled at run time couldn't be built; the compiler's own lines say why."
         return _finding(
             "Building a kernel failed",
             cause,
@@ -94,7 +96,9 @@ def match(context: Context) -> Finding | None:
 
 def _said(context: Context, pattern: re.Pattern[str]) -> re.Match[str] | None:
     found = context.first(pattern)
-    return found[1] if found else None
+    if found:
+        return found[1]
+    return context.printed_before(pattern) if context.first(_BUILD) else None
 
 
 def _no_tool(tool: str) -> Finding:

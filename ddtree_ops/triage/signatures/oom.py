@@ -15,12 +15,15 @@ from ddtree_ops.triage.model import Confidence, FailurePhase, Finding
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
 
-# torch: c10/cuda/CUDACachingAllocator.cpp (1.x and 2.x), the CUDA runtime's error 2, cuBLAS' handle, NCCL's report of error 2
+# torch: c10/cuda/CUDACachingAllocator.cpp (1.x and 2.x), the CUDA runtime's error 2, cuBLAS' handle, NCCL's report of error 2,
+# XLA's allocator (jax)
 _MESSAGE = re.compile(
     r"(?:CUDA|HIP) out of memory\b|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation"
     r"|CUBLAS_STATUS_ALLOC_FAILED|Cuda failure (?:2 )?'out of memory'"
+    r"|RESOURCE_EXHAUSTED: (?:Out of memory|Failed to allocate request for)"
 )
-_TYPE = re.compile(r"(?:^|\.)OutOfMemoryError$")
+# Others have a class of that name too (ray, numba): theirs is the host's memory, or says so in its message.
+_TYPE = re.compile(r"(?:(?:torch|cupy)(?:\.\w{1,40}){0,4}\.)?OutOfMemoryError$")
 _SIZE = r"(?P<{}>[\d.]+ ?[KMGT]?i?B)"
 _ASKED = re.compile(r"Tried to allocate " + _SIZE.format("size"))
 _GPU = re.compile(r"GPU (?P<gpu>\d+)\b")
@@ -30,7 +33,20 @@ _OWN = re.compile(r"this process has " + _SIZE.format("size") + r" memory in use
 _UNUSED = re.compile(_SIZE.format("size") + r" is reserved by PyTorch but unallocated")
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
-_LOADING = frozenset({"create_weights", "load_model", "load_weights", "process_weights_after_loading", "weight_loader"})
+# SGLang's and vLLM's names, TensorRT-LLM's `load_single_module` (_torch/models/modeling_utils.py)
+_LOADING = frozenset(
+    {
+        "create_weights",
+        "load_model",
+        "load_weights",
+        "process_weights_after_loading",
+        "weight_loader",
+        "load_single_module",
+        "copy_weight",
+    }
+)
+# A bar that TensorRT-LLM, SGLang and vLLM draw while they load; a traceback may follow on its line
+_LOADING_BAR = re.compile(r"Loading (?:weights|safetensors checkpoint|pt checkpoint|model)\b.{0,200}%\|", re.IGNORECASE)
 _BY_PHASE = {
     FailurePhase.DISTRIBUTED_INIT: Kind.OOM_WEIGHTS,
     FailurePhase.WEIGHTS: Kind.OOM_WEIGHTS,
@@ -59,7 +75,7 @@ class Asked(NamedTuple):
 def match(context: Context) -> Finding | None:
     """torch's allocator, the CUDA runtime or a library of it gave up, itself or quoted by "Capture cuda graph failed"."""
     found = context.first(_MESSAGE)
-    typed = next((item for item in context.block.exceptions if _TYPE.search(item.type)), None)
+    typed = next((item for item in context.block.exceptions if _TYPE.match(item.type)), None)
     if found is None and typed is None:
         return None
     asked = _read(found[0].message if found else typed.message if typed else "")
@@ -82,7 +98,9 @@ def _kind(context: Context) -> tuple[Kind, FailurePhase]:
         return Kind.OOM_GRAPH_CAPTURE, FailurePhase.GRAPH_CAPTURE
     if context.phase in _BY_PHASE:
         return _BY_PHASE[context.phase], context.phase
-    if context.phase is FailurePhase.UNKNOWN and passes_through(context.all_frames, functions=_LOADING):
+    if context.phase is FailurePhase.UNKNOWN and (
+        passes_through(context.all_frames, functions=_LOADING) or _LOADING_BAR.search(context.block.header)
+    ):
         return Kind.OOM_WEIGHTS, FailurePhase.WEIGHTS
     return Kind.OOM_RUNTIME, context.phase
 

@@ -1,4 +1,4 @@
-"""SGLang's watchdog: a rank made no forward step in time, without an error."""
+"""A rank made no forward step in time, without an error: SGLang's watchdog or its health checks say so, or vLLM's executor."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from ddtree_ops.triage.block import Frame, Origin, Thread
 from ddtree_ops.triage.blocks.native_lines import HANG
+from ddtree_ops.triage.blocks.repeated import HEALTH
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, FailurePhase, Finding
 from ddtree_ops.triage.signatures.context import Context, Signature
@@ -13,6 +14,9 @@ from ddtree_ops.triage.signatures.nccl_init_hang import init_hang
 
 _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|broadcast|barrier|nccl|gloo|recv_requests|waitRecv", re.IGNORECASE)
 _SOFT = re.compile(r"self\.soft=True")
+
+# vLLM 0.10 and later, v1/executor/multiproc_executor.py; VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS
+_RPC = re.compile(r"RPC call to (?P<method>execute_model|sample_tokens) timed out")
 
 _FIXES = (
     "Compare where all ranks stood (py-spy, if it was installed): the one that isn't in a collective is the one that hangs.",
@@ -23,9 +27,15 @@ _FIXES = (
 
 
 def match(context: Context) -> Finding | None:
-    """The hard watchdog only: the soft one reports and goes on."""
+    """Of the watchdogs the hard one only: the soft one reports and goes on."""
+    call = context.first(_RPC)
+    if call:
+        return _worker(call[1]["method"])
     if context.block.origin is not Origin.LINE:
         return None
+    health = HEALTH.match(context.block.text)
+    if health:
+        return _health(context.block.times, int(health["seconds"]))
     found = HANG.search(context.block.text)
     if found is None or _SOFT.search(context.block.text):
         return None
@@ -40,6 +50,31 @@ def match(context: Context) -> Finding | None:
         title=f"The {(found['who'] or 'scheduler').strip().lower()} hangs",
         cause=f"No step ended within {float(found['seconds']):g} s, and no error was printed.{stood}{hint}",
         fixes=_FIXES,
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _worker(method: str) -> Finding:
+    return Finding(
+        kind=Kind.SCHEDULER_HANG,
+        title="A worker hangs",
+        cause=f"A worker didn't come back from {method} in time, and printed no error of its own.",
+        fixes=(
+            "Look where each worker stands (py-spy dump --pid): the one that isn't in a collective is the one that hangs.",
+            "If all GPUs show 100% and little power: a kernel deadlocked; try --disable-custom-all-reduce or --enforce-eager.",
+            "Only if the step was merely slow (a first compilation): raise VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS.",
+        ),
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _health(times: int, seconds: int) -> Finding:
+    return Finding(
+        kind=Kind.SCHEDULER_HANG,
+        title="The server answers no health check any more",
+        cause=f"{times} health checks in the log got nothing from the scheduler within {seconds} s each, and no work was done"
+        " behind the last of them.",
+        fixes=(*_FIXES[:2], "Look at the ranks' processes: one may have died without a word (journalctl -k)."),
         confidence=Confidence.LIKELY,
     )
 

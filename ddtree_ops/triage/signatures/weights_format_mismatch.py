@@ -11,6 +11,8 @@ from ddtree_ops.triage.signatures.weight_loading import loads_weights, writes_pa
 
 # A tensor that the model has no parameter for (SGLang and vLLM look it up in a dict), or the checkpoint lacks (safetensors)
 _KEY = re.compile(r"^'(?P<name>[\w.]{1,200}\.[\w.]{1,200})'$")
+# vLLM's AutoWeightsLoader, models/utils.py
+_NO_PLACE = re.compile(r"There is no module or parameter named '(?P<name>[\w.]{1,200})' in (?P<model>\w{1,100})")
 _LACKS = re.compile(
     r"File does not contain tensor (?P<name>\S{1,200})|(?:weights|parameters) (?:were|are) not initialized from (?:the"
     r" )?checkpoints?"
@@ -36,6 +38,7 @@ _ARCHITECTURE = re.compile(
     r"(?:^|\n)(?:Model architectures (?P<name>\[[^\]]{1,200}\]) are not supported for now"
     r"|(?P<arch>[\w'\"]{1,100}) has no (?:SGlang|vLLM) implementation)"
 )
+_UNKNOWN_TENSOR = "A tensor of the checkpoint is unknown to the model"
 _OTHER = (
     "Check that --model-path, --revision and the checkpoint belong together; config.json may be of another revision than"
     " the weights."
@@ -63,6 +66,15 @@ def match(context: Context) -> Finding | None:
         name = found[1]["name"] or found[1]["arch"]
         cause = f"This server has no implementation of the checkpoint's architecture {name}."
         return _finding("Unknown model architecture", cause, ("Deploy an SGLang that has it.", _OTHER), Confidence.CERTAIN)
+    found = context.first(_NO_PLACE)
+    if found:
+        cause = f"The checkpoint has tensors below {found[1]['name']}, for which {found[1]['model']} has no place."
+        return _finding(
+            _UNKNOWN_TENSOR,
+            cause,
+            (*_for_name(found[1]["name"]), _OTHER),
+            Confidence.CERTAIN,
+        )
     return _while_loading(context) if loads_weights(context) else None
 
 
@@ -72,7 +84,7 @@ def _while_loading(context: Context) -> Finding | None:
     if key:
         cause = f"The checkpoint has a tensor {key['name']} that this model, as configured, has no place for."
         return _finding(
-            "A tensor of the checkpoint is unknown to the model", cause, (*_for_name(key["name"]), _OTHER), Confidence.LIKELY
+            _UNKNOWN_TENSOR, cause, (*_for_name(key["name"]), _OTHER), Confidence.LIKELY
         )
     lacks = context.first(_LACKS)
     if lacks:

@@ -53,7 +53,7 @@ def keep(unit: str, directory: Path, environment: Mapping[str, str]) -> Path | N
     target = directory / name
     temporary = directory / f".{name}"
     try:
-        _write(_command(unit, invocation), temporary)
+        _write(_command(unit, invocation, _began(unit)), temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -61,12 +61,29 @@ def keep(unit: str, directory: Path, environment: Mapping[str, str]) -> Path | N
     return target
 
 
-def _command(unit: str, invocation: str) -> tuple[str, ...]:
+def _began(unit: str) -> str:
+    """When the run began, as systemctl prints it and journalctl reads it; empty if unknown."""
+    argv = ("systemctl", "show", "--property=InactiveExitTimestamp", "--value", unit)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=SYNC_SECONDS).stdout.strip()
+
+
+def _command(unit: str, invocation: str, since: str) -> tuple[str, ...]:
+    """The run's own lines, the manager's about it, and what the kernel complained of meanwhile."""
     own = (f"_SYSTEMD_UNIT={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
     manager = ("_PID=1", f"UNIT={unit}", f"INVOCATION_ID={invocation}")
-    kernel = ("_TRANSPORT=kernel", "PRIORITY=0", "PRIORITY=1", "PRIORITY=2", "PRIORITY=3", "PRIORITY=4")
+    kernel = (
+        "_TRANSPORT=kernel",
+        "_TRANSPORT=audit",
+        "PRIORITY=0",
+        "PRIORITY=1",
+        "PRIORITY=2",
+        "PRIORITY=3",
+        "PRIORITY=4",
+        "PRIORITY=5",
+    )
     options = ("--quiet", "--no-pager", "--boot", "--output=export", f"--output-fields={FIELDS}", f"--lines={ENTRIES}")
-    return ("journalctl", *options, *own, "+", *manager, "+", *kernel)
+    meanwhile = (f"--since={since}", *own, "+", *manager, "+", *kernel) if since else (*own, "+", *manager)
+    return ("journalctl", *options, *meanwhile)
 
 
 def _write(command: tuple[str, ...], path: Path) -> None:
