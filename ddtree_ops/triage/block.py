@@ -39,6 +39,7 @@ class Origin(StrEnum):
     SYSTEMD = "systemd"  # what the manager says of the unit's end
     ANSIBLE = "ansible"
     SSH = "ssh"
+    CONTAINER = "container"  # how docker or Kubernetes says that a container ended
     LINE = "line"  # one line that tells a failure by itself
 
 
@@ -75,6 +76,9 @@ class ParsedException:
     language: Language = Language.PYTHON
     notes: tuple[str, ...] = ()
 
+
+#: The type of an exception whose own line is missing: the log ends above it.
+UNNAMED = "unknown"
 
 #: Stands where a block has no exception: no type, no message, no frames.
 NO_EXCEPTION = ParsedException("", "", None, ())

@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ddtree_ops.triage.block import Block, Evidence, Origin
+from ddtree_ops.triage.block import Block, Evidence, Origin, Thread
 from ddtree_ops.triage.blocks.native_lines import CORRUPTION, HANG, SIGNALLED
 from ddtree_ops.triage.run import Observation
 
 _EVIDENCE_LIMIT = 8
 _EXCEPTION_LIMIT = 8
+_THREAD_LIMIT = 256
 _MESSAGE_LIMIT = 2000  # of each
 _NEAR_US = 5 * 60 * 1_000_000  # PyTorch waits a minute or two for its debug dump before it aborts
 _PRECURSORS = (Origin.COLLECTIVE, Origin.DEVICE_ASSERT, Origin.LINE, Origin.THREADS, Origin.ELASTIC)
@@ -76,7 +77,37 @@ def _join(kept: list[_Told], item: _Told) -> bool:
     whole = next((one for one in reversed(near) if is_piece(item.block) and _leads_to(item, one)), None)
     if whole:
         whole.seen = _with(whole.seen, item.seen, after=True)
-    return whole is not None
+        return True
+    return _is_dump(item.block) and _adopted(kept, item)
+
+
+def _adopted(kept: list[_Told], dump: _Told) -> bool:
+    """SGLang's watchdog dumps every process when one of them hangs: where the others stand tells which one it is."""
+    hang = next((one for one in reversed(kept) if _is_hang(one.block) and _is_near(one, dump)), None)
+    if hang is None:
+        return False
+    rank = dump.seen.process.rank or (f"process {dump.block.subjects[0]}" if dump.block.subjects else None)
+    threads = (*hang.block.threads, *labelled(dump.block.threads, rank))[:_THREAD_LIMIT]
+    lines = _some(hang.block.evidence, dump.block.evidence)
+    hang.seen = replace(hang.seen, block=replace(hang.block, threads=threads, evidence=lines))
+    return True
+
+
+def labelled(threads: tuple[Thread, ...], rank: str | None) -> tuple[Thread, ...]:
+    """Threads with their process before their name, unless it is there already."""
+    if rank is None:
+        return threads
+    return tuple(
+        one if (one.name or "").startswith(f"{rank}: ") else replace(one, name=f"{rank}: {one.name or one.id}") for one in threads
+    )
+
+
+def _is_dump(block: Block) -> bool:
+    return block.origin is Origin.THREADS and not block.exceptions
+
+
+def _is_hang(block: Block) -> bool:
+    return block.origin is Origin.LINE and bool(HANG.search(block.text))
 
 
 def _is_aftermath(block: Block) -> bool:
@@ -88,7 +119,7 @@ def _leads_to(piece: _Told, whole: _Told) -> bool:
     """Whether `piece`, which has no exception, belongs to the failure that `whole` tells."""
     origin, other, words = piece.block.origin, whole.block, whole.words
     if origin is Origin.THREADS:
-        return other.origin is Origin.LINE and not other.threads and bool(HANG.search(other.text))
+        return _is_hang(other) and not other.threads
     if origin is Origin.ELASTIC:
         return any(item.type.endswith("ChildFailedError") for item in other.exceptions)
     if origin is Origin.COLLECTIVE:

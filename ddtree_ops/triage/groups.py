@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ddtree_ops.triage.block import Device, Evidence, Origin, ParsedException, Thread
+from ddtree_ops.triage.block import UNNAMED, Device, Evidence, Origin, ParsedException, Thread
 from ddtree_ops.triage.fingerprint import fingerprint
-from ddtree_ops.triage.fold import fold, is_piece
+from ddtree_ops.triage.fold import fold, is_piece, labelled
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding, Process
 from ddtree_ops.triage.run import Observation, Run
@@ -15,9 +15,11 @@ from ddtree_ops.triage.signatures import Context, match
 
 _CLOSE_US = 30_000_000
 _EVIDENCE_LIMIT = 12
+_THREAD_LIMIT = 256
 _SURENESS = tuple(Confidence)  # in order: the surest first
 #: Said of the host or of the unit as a whole; what they see is seen once, whichever process it hits.
-HOST_ORIGINS = frozenset({Origin.KERNEL, Origin.SYSTEMD, Origin.ANSIBLE, Origin.SSH})
+HOST_ORIGINS = frozenset({Origin.KERNEL, Origin.SYSTEMD, Origin.ANSIBLE, Origin.SSH, Origin.CONTAINER})
+_REPORTERS = frozenset({Origin.KERNEL, Origin.SYSTEMD, Origin.CONTAINER})
 
 
 @dataclass(slots=True)
@@ -66,8 +68,9 @@ class Group:
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """All that it happened in."""
-        return tuple(dict.fromkeys(item.process for item in self.members))
+        """All that it happened in; who only reports it (the kernel, PID 1) is none of them."""
+        hit = (item.process for item in self.members if item.block.origin not in _REPORTERS or (item.process.pid or 0) > 1)
+        return tuple(dict.fromkeys(hit))
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -77,8 +80,13 @@ class Group:
 
     @property
     def threads(self) -> tuple[Thread, ...]:
-        """Of the first dump that has any."""
-        return next((item.block.threads for item in self._all() if item.block.threads), ())
+        """Of the first crash that has any; where every rank's were dumped while it lived, of all of them."""
+        dumped = [item for item in self._all() if item.block.threads]
+        if not dumped or dumped[0].block.exceptions:
+            return dumped[0].block.threads if dumped else ()
+        if len(dumped) == 1:
+            return dumped[0].block.threads
+        return tuple(one for item in dumped for one in labelled(item.block.threads, item.process.rank))[:_THREAD_LIMIT]
 
     def devices(self, run: Run) -> tuple[Device, ...]:
         """Every rank names its own GPU."""
@@ -117,6 +125,9 @@ def recognise(item: Observation, run: Run) -> Finding:
 def _title(item: Observation) -> str:
     ending = item.block.ending
     first = ending.message.strip().split("\n", 1)[0]
+    if ending.type == UNNAMED and not ending.complete:
+        where = f", in {ending.frames[-1].function}" if ending.frames else ""
+        return f"The log breaks off inside a traceback{where}"[:200]
     if not ending.type:
         return (item.block.lines[0] if item.block.lines else item.block.origin.value)[:200]
     return (f"{ending.type}: {first}" if first else ending.type)[:200]

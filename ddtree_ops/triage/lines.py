@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from ddtree_ops.triage.block import Block, Evidence, Origin
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
+from ddtree_ops.triage.own_times import OwnTimes
 from ddtree_ops.triage.prefixes import Prefix, is_record, read_prefix
+from ddtree_ops.triage.structured import read_structured
 
 __all__ = [
     "Line",
@@ -20,6 +22,7 @@ __all__ = [
     "Prefix",
     "clean",
     "evidence",
+    "is_older",
     "line_block",
     "read_prefix",
     "split_message",
@@ -36,6 +39,7 @@ _BAR_ITEMS = re.compile(r"\d\S{0,20}(?:it|B)")
 _BAR_SHARE = re.compile(r"\d%[^|\r\n]{0,40}\|")
 
 _EVIDENCE_LIMIT = 2000
+_SECOND = 1_000_000
 
 
 class Line(NamedTuple):
@@ -99,6 +103,14 @@ def evidence(line: Line) -> Evidence:
     return Evidence(line.entry.cursor, line.number, line.entry.realtime_us, line.text.strip()[:_EVIDENCE_LIMIT])
 
 
+def is_older(last_us: int | None, now_us: int | None, age_us: int) -> bool:
+    """Whether more than `age_us` have passed since; of times in whole seconds a second more may be missing."""
+    if last_us is None or now_us is None:
+        return False
+    coarse = _SECOND if last_us % _SECOND == 0 and now_us % _SECOND == 0 else 0
+    return now_us - last_us > age_us + coarse
+
+
 def line_block(line: Line, rest: str) -> Block:
     """A block of this one line; `rest` is its text without prefix."""
     entry, at = line.entry, line.entry.realtime_us
@@ -107,9 +119,13 @@ def line_block(line: Line, rest: str) -> Block:
 
 
 class LineAssembler:
-    """Joins what journald split (too long, or another process wrote in between) per process, and gives whole lines."""
+    """Joins what journald split (too long, or another process wrote in between) per process, and gives whole lines.
 
-    def __init__(self) -> None:
+    In a log without times each line gets the one that its program wrote (own_times.py; `now_us` for those without a year).
+    """
+
+    def __init__(self, now_us: int | None = None) -> None:
+        self._times: OwnTimes | None = OwnTimes(now_us)
         self._held: dict[int | None, JournalEntry] = {}
         self._count = 0
 
@@ -146,5 +162,15 @@ class LineAssembler:
             yield from self._lines(entry)
 
     def _lines(self, entry: JournalEntry) -> Iterator[Line]:
+        record = read_structured(entry.message) if entry.message.startswith("{") else None
+        if record:
+            entry = entry._replace(realtime_us=entry.realtime_us or record.time_us)
+            yield from (Line(clean(text), entry, self._count) for text in record.lines)
+            return
+        if entry.realtime_us is not None or entry.monotonic_us is not None:
+            self._times = None  # the log's own clock is the better one
         for text, progress in split_message(entry.message):
-            yield Line(text, entry, self._count, progress)
+            if self._times is None:
+                yield Line(text, entry, self._count, progress)
+            else:
+                yield Line(text, entry._replace(realtime_us=self._times.of(text)), self._count, progress)

@@ -81,10 +81,11 @@ def token_widths(facts: Facts) -> list[Width]:
     return widths
 
 
-def explain(value: int, facts: Facts, frames: Sequence[Frame] = ()) -> list[Number]:
+def explain(value: int, facts: Facts, frames: Sequence[Frame] = (), *, tell_unknown: bool = True) -> list[Number]:
     """Every token width that this number is, else a multiple of one, else arguments with that value, else that none has it.
 
-    `frames`: of the exception, the raising one last; what their code and files speak of comes first.
+    `frames`: of the exception, the raising one last; what their code and files speak of comes first. `tell_unknown`: whether
+    it is worth telling that no argument has the number.
     """
     widths = token_widths(facts)
     exact = [Number(value, f"{width.name} = {value}", width.source) for width in widths if width.value == value]
@@ -102,6 +103,8 @@ def explain(value: int, facts: Facts, frames: Sequence[Frame] = ()) -> list[Numb
     ]
     if same:
         return _ranked(same, frames)[:3]
+    if not tell_unknown:
+        return []
     return [Number(value, f"in no argument of this run; one more than {value - 1}", f"not in {facts.source}")]
 
 

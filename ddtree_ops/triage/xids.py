@@ -31,7 +31,6 @@ _MEANINGS: dict[Fault, dict[int, str]] = {
     Fault.LOST: {79: "the GPU has fallen off the bus", 167: "a fatal PCIe timeout"},
     Fault.LINK: {
         74: "an NVLink error",
-        121: "an error of the link to the CPU",
         144: "an NVLink error (SAW)",
         146: "an NVLink error (TLW)",
         147: "an NVLink error (TREX)",
@@ -78,6 +77,7 @@ _MEANINGS: dict[Fault, dict[int, str]] = {
     Fault.RECORD: {
         63: "a bad memory row was noted for replacement",
         92: "many corrected ECC errors",
+        121: "many corrected errors of the link to the CPU (C2C)",
         156: "a memory row was retired",
         160: "a channel was retired",
     },
@@ -95,6 +95,8 @@ _LOST = re.compile(
     r"NVRM: (?:.{0,40}?GPU (?:at )?(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).{0,80}?)?f(?:ell"
     r"|allen) off the bus"
 )
+#: The first line of such a message.
+NAMED = re.compile(r"NVRM: The NVIDIA GPU (?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})")
 _BEFORE = re.compile(r"caused by previous Xid (\d{1,4})")
 _ADDRESS = re.compile(r"Out Of Range Address|Misaligned Address|Illegal Address|MMU Fault|Invalid Address Space", re.IGNORECASE)
 

@@ -110,7 +110,7 @@ def test_commands() -> None:
     )
     kernel = journal.read("a.service", invocation="f00", since="-1h", kernel=True)
     assert kernel[-9:] == (*run[-6:], "+", "_TRANSPORT=kernel", "_TRANSPORT=audit")
-    assert journal.follow("a.service", "c", kernel=True)[5:11] == (
+    assert journal.follow("a.service", "c", kernel=True)[5:12] == (
         "_SYSTEMD_UNIT=a.service",
         "+",
         "_PID=1",

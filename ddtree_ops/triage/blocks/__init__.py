@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from ddtree_ops.triage.blocks.ansible import Ansible
 from ddtree_ops.triage.blocks.collective import Collectives
+from ddtree_ops.triage.blocks.containers import Containers
 from ddtree_ops.triage.blocks.device_assert import DeviceAsserts
 from ddtree_ops.triage.blocks.elastic import ElasticTables
 from ddtree_ops.triage.blocks.kernel import Kernel
@@ -38,6 +39,7 @@ RECOGNISERS: tuple[Callable[[], Recogniser], ...] = (
     Kernel,
     Systemd,
     Ansible,
+    Containers,
 )
 
 #: What the lines that begin a block have in them.
@@ -54,4 +56,5 @@ LITERALS: tuple[str, ...] = (
     *Kernel.literals,
     *Systemd.literals,
     *Ansible.literals,
+    *Containers.literals,
 )

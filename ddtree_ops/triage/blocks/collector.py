@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Protocol
 
 from ddtree_ops.triage.block import Block, Evidence, Origin, ParsedException, Thread
-from ddtree_ops.triage.lines import Line, Prefix, evidence
+from ddtree_ops.triage.lines import Line, Prefix, evidence, is_older
 
 #: A block's lines come within microseconds of each other. What its process says later is something else.
 SETTLE_US = 250_000
@@ -181,7 +181,7 @@ class Collector(ABC):
     def _overdue(self, now_us: int | None) -> list[Block]:
         if now_us is None:
             return []
-        late = [key for key, one in self._active.items() if one.last_us is not None and now_us - one.last_us > SETTLE_US]
+        late = [key for key, one in self._active.items() if is_older(one.last_us, now_us, SETTLE_US)]
         return [block for key in late for block in self._close(key)]
 
 

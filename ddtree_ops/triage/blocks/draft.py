@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ddtree_ops.triage.block import Frame, ParsedException, Relation
+from ddtree_ops.triage.block import UNNAMED, Frame, ParsedException, Relation
 from ddtree_ops.triage.blocks import frames as shapes
 
 _FRAME_LIMIT = 400  # per exception; of more, the outermost and innermost half are kept
@@ -81,7 +81,7 @@ class Draft:
         """`kept` are the drafts that are reported: a group whose own lines were lost has no members there."""
         parent = next((index for index, draft in enumerate(kept) if draft is self.parent), None)
         return ParsedException(
-            self.type or "unknown",
+            self.type or UNNAMED,
             "\n".join(self.message).rstrip(),
             self.relation,
             tuple(self.frames),

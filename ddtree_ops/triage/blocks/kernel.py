@@ -10,6 +10,7 @@ from ddtree_ops.triage.blocks.kernel_oom import OomKill
 from ddtree_ops.triage.blocks.kernel_words import LENGTH, kernel_words, may_be_kernel
 from ddtree_ops.triage.blocks.kernel_xid import XidEvent
 from ddtree_ops.triage.lines import Line, Prefix
+from ddtree_ops.triage.xids import NAMED
 
 
 class Kernel:
@@ -18,6 +19,7 @@ class Kernel:
     literals: ClassVar[tuple[str, ...]] = (
         "NVRM: Xid (",
         "off the bus",
+        "NVRM: The NVIDIA GPU ",
         "RmInitAdapter failed",
         "rm_init_adapter failed",
         ": SXid (PCI:",
@@ -46,6 +48,7 @@ class Kernel:
 
     def __init__(self) -> None:
         self._xids: XidEvent | None = None
+        self._named = ""  # the GPU of a message over several lines, of which only the first names it
         self._oom = OomKill()
         self._faults = KernelFaults()
 
@@ -64,9 +67,11 @@ class Kernel:
         if words is None:
             return done
         event = self._xids or XidEvent()
-        if event.take(words, line):
+        if event.take(words, line, self._named):
             self._xids = event
             return done
+        named = NAMED.match(words)
+        self._named = named["pci"] if named else self._named
         return [*done, *self._oom.take(words, line), *self._faults.take(words, line)]
 
     def settle(self) -> list[Block]:

@@ -27,12 +27,14 @@ class KernelDraft:
         if telling:
             self.evidence.append(evidence(line))
 
-    def block(self, *, subjects: tuple[int, ...] = (), devices: tuple[Device, ...] = (), times: int = 1) -> Block:
-        """The report as one block."""
+    def block(
+        self, *, subjects: tuple[int, ...] = (), name: str | None = None, devices: tuple[Device, ...] = (), times: int = 1
+    ) -> Block:
+        """The report as one block; of a single process, with a `name`, it is that process's, for the kernel only reports it."""
         return Block(
-            pid=None,
+            pid=subjects[0] if name and len(subjects) == 1 else None,
             rank=None,
-            comm="kernel",
+            comm=name or "kernel",
             header="",
             record=False,
             exceptions=(),

@@ -28,13 +28,19 @@ _DISK = re.compile(
     r"|Buffer I/O error on dev|nvme nvme\d{1,4}: (?:I/O .{1,40}? timeout, (?:aborting|reset)|controller is down"
     r"|Removing after probe failure)"
 )
-# arch/x86/kernel/cpu/mce, drivers/pci/pcie; corrected errors are no failures
+# arch/x86/kernel/cpu/mce, drivers/acpi/apei, drivers/pci/pcie; corrected errors are no failures, and that "events were
+# logged" doesn't say that any was more
 _HARDWARE = re.compile(
-    r"mce: \[Hardware Error\]: (?:Machine check events logged|CPU \d{1,5}: Machine Check)|Kernel panic - not syncing: "
+    r"mce: \[Hardware Error\]: CPU \d{1,5}: Machine Check(?: Exception: |: \d{1,3} Bank \d{1,3}: (?P<status>[0-9a-f]{16})\b)"
+    r"|(?:\{\d{1,9}\})?\[Hardware Error\]: (?:Uncorrected, |Uncorrected error|System Fatal error|event severity: fatal)"
+    r"|Kernel panic - not syncing: "
     r"|.{0,64}?\bPCIe Bus Error: severity=(?:Uncorrect|Uncorrectable|Uncorrected) ?\((?:Fatal|Non-Fatal)\)"
     r"|pcieport .{1,20}: (?:DPC: containment event|pciehp: Slot\([^)]{1,20}\): Link Down)"
     r"|NVRM: (?:RmInitAdapter failed|rm_init_adapter failed|.{0,80}?: RmInitAdapter failed)"
 )
+_UNCORRECTED = 1 << 61  # UC of a bank's status (Intel's and AMD's manuals, IA32_MCi_STATUS)
+# a floppy or a DVD drive that isn't there
+_NO_DISK = re.compile(r".{0,60}?I/O error(?:,| on) dev (?:fd|sr|cdrom)\d")
 _SHAPES = (_PROCESS, _STUCK, _DISK, _HARDWARE)
 _SAME_LIMIT = 20
 _NAMES_LIMIT = 1000
@@ -50,12 +56,12 @@ class KernelFaults:
     def take(self, words: str, line: Line) -> list[Block]:
         """Take a line of the kernel's."""
         found = next((match for shape in _SHAPES if (match := shape.match(words))), None)
-        if found is None or self._often(words):
+        if found is None or _is_harmless(found) or self._often(words):
             return []
-        pid = found.groupdict().get("pid")
+        pid, name = found.groupdict().get("pid"), found.groupdict().get("name")
         draft = KernelDraft()
         draft.keep(words, line)
-        return [draft.block(subjects=(int(pid),) if pid else ())]
+        return [draft.block(subjects=(int(pid),) if pid else (), name=name.strip() if name else None)]
 
     def _often(self, words: str) -> bool:
         name = _NUMBERS.sub("#", words[:200])
@@ -63,3 +69,10 @@ class KernelFaults:
             return True
         self._seen[name] = self._seen.get(name, 0) + 1
         return self._seen[name] > _SAME_LIMIT
+
+
+def _is_harmless(found: re.Match[str]) -> bool:
+    """A corrected machine check, or a drive without a medium."""
+    status = found.groupdict().get("status")
+    corrected = status is not None and not int(status, 16) & _UNCORRECTED
+    return corrected or bool(_NO_DISK.match(found.string))

@@ -11,8 +11,8 @@ from ddtree_ops.triage.lines import Line
 _INVOKED = re.compile(r".{1,64}? invoked oom-killer: ")
 _USAGE = re.compile(r"(?:memory|swap): usage \d{1,20}kB, limit \d{1,20}kB")
 _CHOSEN = re.compile(
-    r"oom-kill:constraint=.{0,4000}?\bpid=(?P<pid>\d{1,10})|(?:Out of memory"
-    r"|Memory cgroup out of memory): Kill process (?P<old>\d{1,10}) \("
+    r"oom-kill:constraint=.{0,4000}?\btask=(?P<name>.{0,64}?),pid=(?P<pid>\d{1,10})|(?:Out of memory"
+    r"|Memory cgroup out of memory): Kill process (?P<old>\d{1,10}) \((?P<old_name>.{0,64}?)\)"
 )
 #: How a kill is told, of Linux 4.4 and later.
 KILLED = re.compile(
@@ -28,18 +28,19 @@ class OomKill:
     def __init__(self) -> None:
         self._draft = KernelDraft()
         self._victim: int | None = None
+        self._name: str | None = None
 
     def take(self, words: str, line: Line) -> list[Block]:
         """Take a line of the kernel's; the kill that it completes."""
         found = KILLED.match(words)
         if found:
-            self._victim = int(found["pid"])
+            self._victim, self._name = int(found["pid"]), found["name"]
             self._keep(words, line)
             return self.flush()
         done: list[Block] = []
         chosen = _CHOSEN.match(words)
         if chosen:
-            self._victim = int(chosen["pid"] or chosen["old"])
+            self._victim, self._name = int(chosen["pid"] or chosen["old"]), chosen["name"] or chosen["old_name"]
             self._keep(words, line)
         elif _INVOKED.match(words):
             done = self.flush()
@@ -50,11 +51,11 @@ class OomKill:
 
     def flush(self) -> list[Block]:
         """The kill as far as it was told, if it says at least who was chosen."""
-        draft, victim = self._draft, self._victim
-        self._draft, self._victim = KernelDraft(), None
+        draft, victim, name = self._draft, self._victim, self._name
+        self._draft, self._victim, self._name = KernelDraft(), None, None
         if victim is None:
             return []
-        return [draft.block(subjects=(victim,))]
+        return [draft.block(subjects=(victim,), name=name)]
 
     def _keep(self, words: str, line: Line) -> None:
         if len(self._draft.lines) < _LINES_LIMIT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ddtree_ops.triage.block import Block, Device, Evidence
 from ddtree_ops.triage.blocks.kernel_draft import KernelDraft
 from ddtree_ops.triage.lines import Line, evidence
@@ -31,11 +33,12 @@ class XidEvent:
         last = self._draft.last_us
         return now_us is not None and last is not None and now_us - last > QUIET_US
 
-    def take(self, words: str, line: Line) -> bool:
-        """Take a line of the kernel's; False if it isn't of that sort."""
+    def take(self, words: str, line: Line, named: str = "") -> bool:
+        """Take a line of the kernel's; False if it isn't of that sort. `named`: the GPU that a line before it named."""
         xid = read_xid(words)
         if xid is None:
             return False
+        xid = replace(xid, pci=xid.pci or named)
         self._count += 1
         if xid.pid is not None and len(self._pids) < _SUBJECTS_LIMIT:
             self._pids[xid.pid] = None

@@ -1,7 +1,7 @@
 """Recognises what systemd itself did to a unit, or couldn't do for it: steps before the program, times, limits.
 
 How the unit's own program ended is told elsewhere (deaths.py): "exit-code" with a status of the program's is no word of
-systemd's own. A block is given out with the unit's result, or at the end of the log if that lacks.
+systemd's own; without one, a command beside the program failed (ExecStartPre=), or the log lacks the line. A block is given out with the unit's result, or at the end of the log if that lacks.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ddtree_ops.triage.lines import Line, Prefix, evidence
 
 _UNITS_LIMIT = 64
 _CANNOT_EXECUTE = "126"  # a shell's status when it may not run a program (POSIX, Shell Command Language 2.8.2)
-_OWN_CODES = range(200, 246)  # systemd.exec(5): systemd's steps between fork and exec
 _OWN_RESULTS = ("start-limit-hit", "resources", "watchdog", "protocol")
+_PLAIN_RESULTS = ("exit-code", "signal", "core-dump", "timeout")  # deaths.py tells them, if the main process's end is told
 
 #: What is kept of a unit until its result; whether systemd itself is why it fails then.
 _KEPT: tuple[tuple[words.Pattern, bool], ...] = (
@@ -28,6 +28,7 @@ _KEPT: tuple[tuple[words.Pattern, bool], ...] = (
     (words.STOP_TIMEOUT, True),
     (words.ASKED, True),
     (words.TOO_QUICK, True),
+    (words.DEPENDENCY, True),
     (words.COUNTER, False),
     (words.DETAIL, False),
 )
@@ -50,6 +51,7 @@ class Systemd:
         "tart request repeated",
         "Scheduled restart job",
         "Failed with result ",
+        "failed with result ",
         "(code=exited, status=2",
         " not found.",
         "bad unit file setting",
@@ -64,6 +66,7 @@ class Systemd:
     def __init__(self) -> None:
         self._units: dict[str, Unit] = {}
         self._starting: Evidence | None = None
+        self._spoken: Line | None = None  # the latest line of a process that isn't the manager's
         self._denials = Denials()
         self._missing: set[str] = set()
 
@@ -75,6 +78,8 @@ class Systemd:
     def feed(self, line: Line, prefix: Prefix) -> list[Block]:
         """Take one line (`prefix`: what `read_prefix` made of it)."""
         text = line.text[: words.LENGTH]
+        if line.entry.pid is not None and line.entry.pid != 1:
+            self._spoken = line
         if not words.may_be_manager(line.entry) or not any(literal in text for literal in self.literals):
             return []
         if "denied " in text or "apparmor" in text or "is preventing" in text:
@@ -121,10 +126,13 @@ class Systemd:
         return found is not None
 
     def _exited(self, found: re.Match[str], said: str, line: Line) -> None:
-        unit, name = self._of(found["unit"]), found["name"] or ""
-        own = found["code"] == "exited" and int(found["status"]) in _OWN_CODES and name.isupper() and name != "FAILURE"
+        unit, own = self._of(found["unit"]), words.own_step(found)
+        main = found["who"].lower() == "main"
+        unit.main_ended = unit.main_ended or main
+        if self._spoken and not main and not own:
+            unit.hear(self._spoken)
         unit.keep(said, line, own=own)
-        if own and name == "EXEC" and not unit.said(words.STEP):
+        if own and found["name"] == "EXEC" and not unit.said(words.STEP):
             self._denials.explain_exec(unit, None)
         elif found["status"] == _CANNOT_EXECUTE:
             self._denials.explain_program(unit)
@@ -146,7 +154,8 @@ class Systemd:
 
     def _result(self, found: re.Match[str], said: str, line: Line) -> list[Block]:
         unit = self._of(found["unit"])
-        unit.keep(said, line, own=found["result"] in _OWN_RESULTS)
+        alone = found["result"] in _PLAIN_RESULTS and not unit.main_ended
+        unit.keep(said, line, own=alone or found["result"] in _OWN_RESULTS)
         if unit.refused and not unit.over:
             unit.over = True
             return []

@@ -10,14 +10,17 @@ from ddtree_ops.triage.lines import Line, evidence
 
 _LINES_LIMIT = 12
 _LINE_LENGTH = 2000
+_SAID_LENGTH = 300
+#: Begins a block's line with what the unit's own process said.
+SAID = "said: "
 
 
 @dataclass(slots=True)
 class Unit:
     """What was said of it since it was last started.
 
-    `own`: systemd itself is why it fails. `refused`: its program was not executed, and no denial explains that yet. `over`:
-    its result came; the denial may still.
+    `own`: systemd itself is why it fails, or only systemd tells of it. `refused`: its program was not executed, and no denial
+    explains that yet. `over`: its result came; the denial may still. `main_ended`: its program ran and ended.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Unit:
     own: bool = False
     refused: bool = False
     over: bool = False
+    main_ended: bool = False
 
     def keep(self, text: str, line: Line, *, own: bool = False) -> None:
         """Keep a line of it."""
@@ -34,6 +38,14 @@ class Unit:
         if len(self.lines) < _LINES_LIMIT:
             self.lines.append(text[:_LINE_LENGTH])
             self.evidence.append(evidence(line))
+
+    def hear(self, spoken: Line) -> None:
+        """Keep as evidence what a process said right before its end."""
+        of_unit = spoken.entry.unit == self.name
+        if of_unit or spoken.entry.unit is None:
+            self.evidence.append(evidence(spoken))
+        if of_unit:
+            self.lines.append(SAID + spoken.text.strip()[:_SAID_LENGTH])
 
     def explain(self, denial: Denial) -> None:
         """Add who forbade it."""
@@ -47,7 +59,8 @@ class Unit:
 
     def forget(self) -> None:
         """It begins anew."""
-        self.lines, self.evidence, self.own, self.refused, self.over = [], [], False, False, False
+        self.lines, self.evidence = [], []
+        self.own = self.refused = self.over = self.main_ended = False
 
     def block(self, starting: Evidence | None) -> Block:
         """What was read; `starting`: when systemd began to start something, where it didn't say what."""

@@ -12,6 +12,7 @@ from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.lines import Line, Prefix
 
 Pattern = re.Pattern[str]
+Match = re.Match[str]
 
 _HEADER = re.compile(
     r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}(?:\.\d{1,6})? |[\dT:,.+Z-]{19,40} )(?:\S{1,253} )?(?:systemd\[1\]"
@@ -35,7 +36,12 @@ DETAIL = re.compile(
 )
 EXITED = re.compile(
     UNIT
-    + r"(?:[Mm]ain|[Cc]ontrol) process exited, code=(?P<code>\w{1,20}),? status=(?P<status>\d{1,4})(?:/(?P<name>[\w+-]{1,30}))?"
+    + r"(?P<who>[Mm]ain|[Cc]ontrol|[Mm]ount) process exited, code=(?P<code>\w{1,20}),? status=(?P<status>\d{1,4})"
+    r"(?:/(?P<name>[\w+/-]{1,30}))?"
+)
+#: A unit that this one needs failed, so it was not even begun (src/core/job.c).
+DEPENDENCY = re.compile(
+    r"(?:[\w@:.\\-]{1,255}: )?Job (?P<unit>[\w@:.\\-]{1,250}\.service)/start failed with result 'dependency'"
 )
 START_TIMEOUT = re.compile(UNIT + r"(?:[Ss]tart|start-pre|start-post|State 'start[\w-]{0,10}') (?:operation )?timed out\.")
 STOP_TIMEOUT = re.compile(UNIT + r"(?:State '(?:stop|final)[\w-]{0,20}' timed out|[Ss]topping timed out)")
@@ -71,6 +77,15 @@ _DENIED_FILE = re.compile(r"\b(?:path|name)=\"([^\"]{1,1000})\"")
 _TOO_QUICK_219 = re.compile(r"start request repeated too quickly for (?P<unit>[\w@:.\\-]{1,255})")
 _WRITERS = ("(", "systemd", "audit", "kernel", "setroubleshoot")
 PERMISSIVE = re.compile(r"\bpermissive=1\b")
+
+
+_OWN_CODES = range(200, 246)  # systemd.exec(5): systemd's steps between fork and exec
+
+
+def own_step(found: Match) -> bool:
+    """Whether a match of `EXITED` is the end of a child in one of systemd's own steps: it names the step."""
+    name = found["name"] or ""
+    return found["code"] == "exited" and int(found["status"]) in _OWN_CODES and name.isupper() and name != "FAILURE"
 
 
 def before_exec(denial: str) -> bool:

@@ -16,7 +16,7 @@ from ddtree_ops.triage.blocks.building import Building
 from ddtree_ops.triage.blocks.chain import State, Verdict
 from ddtree_ops.triage.blocks.frames import parse_frame
 from ddtree_ops.triage.blocks.headers import ANNOUNCING, MARK, Header, read_announcement, read_header
-from ddtree_ops.triage.lines import Line, Prefix, evidence, read_prefix
+from ddtree_ops.triage.lines import Line, Prefix, evidence, is_older, read_prefix
 
 #: A traceback's lines come within microseconds of each other, chained ones too. What comes later is something else.
 SETTLE_US = 250_000
@@ -161,8 +161,7 @@ class Tracebacks:
         now, found = self._now_us, []
         for pid, speakers in self._active.items():
             for speaker, building in speakers.items():
-                last = building.last_us
-                if building.chain.state is State.MESSAGE and now is not None and last is not None and now - last > age_us:
+                if building.chain.state is State.MESSAGE and is_older(building.last_us, now, age_us):
                     found.append((pid, speaker))
         return [item for pid, speaker in found for item in self._close(pid, speaker)]
 

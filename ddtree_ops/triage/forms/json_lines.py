@@ -81,9 +81,12 @@ class JsonLines:
         if not isinstance(data, dict):
             return _raw(text)
         log = data.get("log")
-        if "event_data" in data and "MESSAGE" not in data:  # ansible-runner's events have a form of their own
+        # ansible-runner's events and docker's `inspect` have forms of their own
+        if "MESSAGE" not in data and ("event_data" in data or "OOMKilled" in data):
             return _raw(text)
-        return self._docker(log, data) if isinstance(log, str) and "MESSAGE" not in data else _journal(data)
+        if isinstance(log, str) and "MESSAGE" not in data:
+            return self._docker(log, data)
+        return _journal(data) if "MESSAGE" in data or "__CURSOR" in data else _raw(text)  # else a program's own JSON
 
     def flush(self) -> JournalEntry | None:
         """What is still held, at the end."""

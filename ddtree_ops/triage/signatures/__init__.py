@@ -8,6 +8,7 @@ from __future__ import annotations
 from ddtree_ops.triage.model import Finding
 from ddtree_ops.triage.signatures import (
     ansible_failed,
+    container_end,
     cuda_illegal_access,
     cuda_major_mismatch,
     device_assert,
@@ -39,6 +40,7 @@ from ddtree_ops.triage.signatures import (
     nccl_system_error,
     nccl_timeout,
     no_kernel_image,
+    not_writable,
     oom,
     peer_rank_failed,
     plugin_interface_mismatch,
@@ -53,6 +55,7 @@ from ddtree_ops.triage.signatures import (
     ssh_connection,
     ssh_host_key,
     sudo_prompt,
+    systemd_result,
     systemd_step,
     systemd_times,
     tensor_shape_bug,
@@ -68,6 +71,7 @@ from ddtree_ops.triage.signatures import (
     weights_missing,
 )
 from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
+from ddtree_ops.triage.signatures.runtimes import in_its_words
 
 __all__ = ["LITERALS", "SIGNATURES", "Context", "Signature", "match", "match_line", "match_words", "passes_through"]
 
@@ -83,6 +87,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ssh_connection.SIGNATURE,
     remote_python_missing.SIGNATURE,
     sudo_prompt.SIGNATURE,
+    container_end.SIGNATURE,
     fabric_manager.SIGNATURE,
     engine_dead_secondary.SIGNATURE,
     request_error.SIGNATURE,
@@ -90,6 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
     nccl_shm.SIGNATURE,
     disk_full.SIGNATURE,
     exec_permission.SIGNATURE,
+    not_writable.SIGNATURE,
     kernel_fault.SIGNATURE,
     device_assert.SIGNATURE,
     cuda_illegal_access.SIGNATURE,
@@ -129,6 +135,7 @@ SIGNATURES: tuple[Signature, ...] = (
     missing_python_module.SIGNATURE,
     garbage_output.SIGNATURE,
     tensor_shape_bug.SIGNATURE,
+    systemd_result.SIGNATURE,
     sigkill_unknown.SIGNATURE,
     ansible_failed.SIGNATURE,
 )
@@ -143,7 +150,8 @@ _OF_WORDS = tuple(item.match_words for item in SIGNATURES if item.match_words)
 
 def match(context: Context) -> Finding | None:
     """The finding of the first signature that knows this block, or None."""
-    return next((finding for one in _OF_BLOCKS if (finding := one(context))), None)
+    found = next((finding for one in _OF_BLOCKS if (finding := one(context))), None)
+    return in_its_words(context, found) if found else None
 
 
 def match_line(text: str) -> Finding | None:

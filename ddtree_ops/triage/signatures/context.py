@@ -10,6 +10,7 @@ from ddtree_ops.triage.block import Block, Evidence, Frame, ParsedException
 from ddtree_ops.triage.model import FailurePhase, Finding
 from ddtree_ops.triage.numbers import Facts
 
+_RIGHT_BEFORE_US = 5 * 60 * 1_000_000
 _PLACES, _BEFORE, _AFTER = 4, 300, 500
 
 
@@ -65,7 +66,9 @@ class Context:
 
     def printed_before(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The pattern in a line that was written right before the block: what a child said, for one."""
-        return next((found for line in self.before if (found := pattern.search(line.text))), None)
+        first = self.block.first_us
+        near = [line for line in self.before if line.time_us is None or first is None or first - line.time_us <= _RIGHT_BEFORE_US]
+        return next((found for line in near if (found := pattern.search(line.text))), None)
 
 
 @dataclass(frozen=True, slots=True)

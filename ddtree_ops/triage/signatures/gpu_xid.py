@@ -32,6 +32,11 @@ TITLES = {
     Kind.GPU_RESET_REQUIRED: "A GPU needs a reset",
     Kind.CUDA_ILLEGAL_ACCESS: "A GPU kernel touched memory that isn't its own",
 }
+_RECORD_FIXES = {
+    63: "The row is replaced at the next reset of the GPU: do one soon; nvidia-smi -q -d ROW_REMAPPER shows what is pending.",
+    92: "Watch it: nvidia-smi -q -d ECC counts corrected errors; a GPU that goes on so should be looked at.",
+    121: "Watch it: nvidia-smi c2c -e counts errors of that link.",
+}
 _RESET = "Reset the GPU (nvidia-smi --gpu-reset -i N, with nothing running on it), or reboot the host."
 FIXES: dict[Kind, tuple[str, ...]] = {
     Kind.GPU_LOST: (
@@ -65,7 +70,9 @@ def match(context: Context) -> Finding | None:
     worst = min(xids, key=lambda xid: xid.fault)
     if worst.fault is Fault.RECOVERY and (action is None or action["action"] == "None"):
         return _noise("The driver withdrew a recovery action", worst)
-    if worst.fault in (Fault.RECORD, Fault.CLEANUP):
+    if worst.fault is Fault.RECORD:
+        return _record(worst)
+    if worst.fault is Fault.CLEANUP:
         return _noise("The driver cleaned up on a GPU", worst)
     known = _KINDS.get(worst.fault)
     if known is None:
@@ -91,6 +98,18 @@ def _own_fault(worst: Xid) -> Finding:
     """A fault of a process's own work, or a number that isn't in the catalogue: the process's own error names the reason."""
     title = f"{worst.name} on a GPU" + (f": {worst.meaning}" if worst.meaning else "")
     return Finding(Kind.UNKNOWN, title, None, (FIXES[Kind.CUDA_ILLEGAL_ACCESS][0],), Confidence.UNKNOWN)
+
+
+def _record(worst: Xid) -> Finding:
+    """Nothing broke, but something is to be done one day. It has no kind of its own."""
+    fix = _RECORD_FIXES.get(worst.number)
+    return Finding(
+        Kind.SHUTDOWN_NOISE,
+        f"The driver noted something on a GPU: {worst.name}",
+        f"{worst.name}: {worst.meaning or 'an event that was written down'}. Nothing failed by it.",
+        (fix,) if fix else (),
+        Confidence.LIKELY,
+    )
 
 
 def _noise(title: str, worst: Xid) -> Finding:

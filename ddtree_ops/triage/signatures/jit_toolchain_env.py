@@ -21,7 +21,7 @@ _LINK = re.compile(r"cannot find (?P<name>-l\w{1,40})")
 _GLIBC = re.compile(r"exception specification is incompatible")
 _COMPILER = re.compile(r"unsupported GNU version!|is (?:less than the minimum|greater than the maximum) required version by CUDA")
 _CACHE = re.compile(
-    r"(?:Permission denied|Read-only file system): '(?P<path>[^'\n]{0,200}(?:flashinfer|triton|torch_extensions|tvm-ffi"
+    r"Permission denied: '(?P<path>[^'\n]{0,200}(?:flashinfer|triton|torch_extensions|tvm-ffi"
     r"|deep_gemm|torchinductor)[^'\n]{0,200})'"
 )
 _BUILD = re.compile(

@@ -21,7 +21,7 @@ _ONE_REQUEST = re.compile(
     r" \((?P<there>[\d.]+ GiB)\)| is larger than the maximum number of tokens that can be stored in KV cache \((?P<tokens>\d+)\))"
 )
 _FEWER = (
-    "If raising it runs out of memory instead: fewer weights per GPU (higher --tp-size, quantization, no draft model), smaller"
+    "If that runs out of memory instead: fewer weights per GPU (higher --tp-size, quantization, no draft model), smaller"
     " --cuda-graph-max-bs and --chunked-prefill-size."
 )
 
@@ -40,7 +40,7 @@ def match(context: Context) -> Finding | None:
         kind=Kind.KV_POOL_TOO_SMALL,
         title="The KV cache can't hold one request of full length",
         cause=f"A request may have {length} tokens, but {has}.",
-        fixes=("Allow less context (--context-length, vLLM: --max-model-len), or give the cache more memory.", _FEWER),
+        fixes=("Allow less context (--context-length), or give the cache more memory (--mem-fraction-static).", _FEWER),
         confidence=Confidence.CERTAIN,
     )
 

@@ -33,6 +33,8 @@ def match(context: Context) -> Finding | None:
         if item.type not in ("ModuleNotFoundError", "ImportError"):
             continue
         found = _NO_MODULE.search(item.message)
+        if found and found["name"].strip(".").count("."):
+            return _no_submodule(found["name"])
         if found and found["name"] != _LAST_RESORT:
             return _absent(found["name"])
         found = _NO_NAME.search(item.message)
@@ -55,6 +57,16 @@ def match(context: Context) -> Finding | None:
             f"{name} is too old", f"{name} is installed as {has}, but at least {needs} is needed.", Confidence.CERTAIN
         )
     return None
+
+
+def _no_submodule(name: str) -> Finding:
+    """The interpreter names the first part that isn't there, so the package that it would be in is installed."""
+    package = name.split(".", 1)[0]
+    return _finding(
+        f"{package} has no module {name}",
+        f"{package} is installed, but has no {name}: it is of another version than its user expects.",
+        Confidence.LIKELY,
+    )
 
 
 def _absent(name: str) -> Finding:

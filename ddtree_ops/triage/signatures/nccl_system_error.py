@@ -25,13 +25,15 @@ def match(context: Context) -> Finding | None:
         return None
     if context.search(_MEMORY):
         return _memory(context.phase)
-    told = context.search(_LAST) or context.search(_WARNING)
+    warned = context.search(_WARNING) or context.printed_before(_WARNING)
+    told = context.search(_LAST) or warned
+    ask = "shows the steps that led there" if warned else "then says which call failed"
     return Finding(
         kind=Kind.NCCL_SYSTEM_ERROR,
         title="NCCL failed",
         cause=f"NCCL failed: {told['text'].strip()}" if told else None,
         fixes=(
-            "Start once with NCCL_DEBUG=WARN (or INFO): NCCL then says which call failed.",
+            f"Start once with NCCL_DEBUG={'INFO' if warned else 'WARN (or INFO)'}: NCCL {ask}.",
             "Usual suspects: the network interface (NCCL_SOCKET_IFNAME), open file and locked memory limits, an NCCL library"
             " of another CUDA version.",
         ),

@@ -16,11 +16,10 @@ _FILE = re.compile(
     r"|No such file or directory: '(?P<path>[^'\n]{0,300}(?:transformers_modules|snapshots)/[^'\n]{1,300}\.py)'"
 )
 _MODULE = re.compile(r"No module named ['\"]?(?P<name>transformers_modules[\w.-]{0,200})")
-_MODULES_DIR = re.compile(r"(?:Permission denied|Read-only file system): '(?P<path>[^'\n]{0,300}/(?:hf_)?modules[^'\n]{0,200})'")
 
 
 def match(context: Context) -> Finding | None:
-    """A *.py of the checkpoint wasn't found, or its copy couldn't be made or imported."""
+    """A *.py of the checkpoint wasn't found, or its copy couldn't be imported."""
     found = context.first(_BLOBS)
     if found:
         cause = (
@@ -51,9 +50,6 @@ def match(context: Context) -> Finding | None:
         return _finding(
             cause, Confidence.LIKELY, _WRITABLE, "A dot in the model directory's name can break the module's name: rename it."
         )
-    found = context.first(_MODULES_DIR)
-    if found:
-        return _finding(f"The model's own code couldn't be copied to {found[1]['path']}.", Confidence.CERTAIN, _WRITABLE)
     return None
 
 

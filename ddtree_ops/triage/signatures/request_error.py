@@ -45,7 +45,7 @@ def _finding(context: Context, kind: Kind, where: str, what: str) -> Finding:
     return Finding(
         kind=kind,
         title=f"{context.ending.type} in {where}",
-        cause=f"{what}: {item.type}{f': {first}' if first else ''}. The server goes on.",
+        cause=f"{what}: {f'{item.type}: {first}'.rstrip('.: ')}. The server goes on.",
         fixes=tuple(fixes),
         confidence=Confidence.CERTAIN,
     )

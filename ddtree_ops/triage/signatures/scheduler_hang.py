@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ddtree_ops.triage.block import Frame, Origin, Thread
+from ddtree_ops.triage.block import Origin, Thread
 from ddtree_ops.triage.blocks.native_lines import HANG
 from ddtree_ops.triage.blocks.repeated import HEALTH
 from ddtree_ops.triage.kinds import Kind
@@ -13,6 +13,8 @@ from ddtree_ops.triage.signatures.context import Context, Signature
 from ddtree_ops.triage.signatures.nccl_init_hang import init_hang
 
 _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|broadcast|barrier|nccl|gloo|recv_requests|waitRecv", re.IGNORECASE)
+_MAIN = "MainThread"
+_TOLD = 4
 _SOFT = re.compile(r"self\.soft=True")
 
 # vLLM 0.10 and later, v1/executor/multiproc_executor.py; VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS
@@ -41,14 +43,11 @@ def match(context: Context) -> Finding | None:
         return None
     if context.phase is FailurePhase.DISTRIBUTED_INIT:
         return init_hang("No step ended in time while the ranks connected.")
-    place = _place(context.block.threads)
-    stood = f" Its main thread stood in {place.function} ({place.file}:{place.line})." if place else ""
-    waits = place is not None and _COLLECTIVE.search(place.function or "") is not None
-    hint = " It waits for another rank there." if waits else ""
+    stood = _stood(context.block.threads)
     return Finding(
         kind=Kind.SCHEDULER_HANG,
         title=f"The {(found['who'] or 'scheduler').strip().lower()} hangs",
-        cause=f"No step ended within {float(found['seconds']):g} s, and no error was printed.{stood}{hint}",
+        cause=f"No step ended within {float(found['seconds']):g} s, and no error was printed.{stood}",
         fixes=_FIXES,
         confidence=Confidence.LIKELY,
     )
@@ -79,10 +78,22 @@ def _health(times: int, seconds: int) -> Finding:
     )
 
 
-def _place(threads: tuple[Thread, ...]) -> Frame | None:
-    main = next((item for item in threads if item.name == "MainThread"), None)
-    frames = [frame for frame in (main.frames if main else ()) if frame.line is not None]
-    return frames[-1] if frames else None
+def _stood(threads: tuple[Thread, ...]) -> str:
+    """Where the main threads stood: the rank's own, and others' that don't wait in a collective."""
+    found = ""
+    for thread in threads:
+        who, _, name = (thread.name or "").rpartition(": ")
+        place = next((frame for frame in reversed(thread.frames) if frame.line is not None), None)
+        if name != _MAIN or place is None:
+            continue
+        waits = _COLLECTIVE.search(place.function or "") is not None
+        if who and waits:
+            continue
+        found += f" {f'The main thread of {who}' if who else 'Its main thread'} stood in {place.function} ({place.file}:{place.line})."
+        found += " It waits for another rank there." if waits else ""
+        if found.count(" stood in ") == _TOLD:
+            break
+    return found
 
 
 SIGNATURE = Signature(match)

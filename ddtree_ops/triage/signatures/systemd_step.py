@@ -62,7 +62,7 @@ def _step(context: Context) -> _Step | None:
             return _Step(found["step"], found["unit"], found["path"], found["error"].rstrip("."))
     for line in lines:
         found = words.EXITED.match(line)
-        if found and found["name"]:
+        if found and words.own_step(found):
             return _Step(found["name"], found["unit"])
     for line in lines:
         found = words.STATUS.match(line)

@@ -26,7 +26,11 @@ def match(context: Context) -> Finding | None:
         cause=_cause(sizes, _where(context)),
         fixes=_fixes(context),
         confidence=Confidence.LOW,
-        numbers=tuple(explain(sizes.into, context.facts, context.frames) + explain(sizes.source, context.facts, context.frames)),
+        numbers=tuple(
+            number
+            for value in (sizes.into, sizes.source)
+            for number in explain(value, context.facts, context.frames, tell_unknown=False)
+        ),
     )
 
 

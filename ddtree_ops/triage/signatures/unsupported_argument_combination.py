@@ -83,7 +83,7 @@ def _refused(ending: ParsedException, facts: Facts) -> Finding:
     ]
     change = f"Change {', '.join(values or names)}." if names else "Change the arguments that it names."
     return _finding(
-        f"SGLang refuses these arguments: {what[:400]}",
+        f"The server refuses these arguments: {what[:400]}",
         (change, "`plan` finds most of these before anything is deployed."),
         Confidence.CERTAIN,
     )
@@ -91,7 +91,7 @@ def _refused(ending: ParsedException, facts: Facts) -> Finding:
 
 def _not_divisible(context: Context, message: str, found: re.Match[str]) -> Finding:
     value, by = int(found["value"]), int(found["n"])
-    numbers = explain(by, context.facts, context.frames)
+    numbers = explain(by, context.facts, context.frames, tell_unknown=False)
     name = next((item.expression for item in numbers if "tp_size" in item.expression or "size" in item.expression), "")
     cause = f"A size of the model, {value}, can't be divided by {by}" + (
         f" ({name})." if name else ": " + " ".join(message.split())[:160]
