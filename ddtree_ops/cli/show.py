@@ -82,12 +82,15 @@ def failure_text(failure: FailureReport) -> str:
     return failure.to_terminal(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"), width=width)
 
 
-def crash_lines(rows: Sequence[tuple[Crash, FailureReport]], host: str) -> Iterator[str]:
+def crash_lines(rows: Sequence[tuple[Crash, FailureReport | None]], host: str) -> Iterator[str]:
     """The crashes that a host keeps, newest last."""
     if not rows:
         yield f"{host} keeps no crash"
         return
     for crash, report in rows:
+        if report is None:
+            yield f"{crash.time}  {crash.invocation[:12]}  unreadable"
+            continue
         root = report.root
         told = f"{click.style(root.kind.value, fg='red')}  {one_line(root.title, 90)}" if root else report.verdict.value
         yield f"{crash.time}  {crash.invocation[:12]}  {told}"

@@ -8,6 +8,7 @@ import click
 
 from ddtree_ops.cli import options
 from ddtree_ops.cli.triage_asked import Asked
+from ddtree_ops.errors import UsageError
 
 EPILOG = """\b
 Examples:
@@ -78,6 +79,8 @@ def command(
     from ddtree_ops.cli.show import show_failure
 
     if compare:
+        if host or path or gateway or stdin or form not in ("text", "json"):
+            raise UsageError("--compare takes two files and no other source; its forms are text and json")
         return modes.compare(*compare, form)
     if unit is not None and "." not in unit:
         unit = f"{unit}.service"  # as systemctl and journalctl read it

@@ -33,5 +33,7 @@ class Asked:
             raise UsageError("--list and --invocation need --host HOST")
         if follow and not (self.host or self.stdin):
             raise UsageError("--follow needs --host HOST or -")
+        if self.invocation and (self.since or follow or listing):
+            raise UsageError("--invocation chooses one run: it goes with neither --since nor --follow nor --list")
         if self.since and (self.path or self.stdin):
             raise UsageError("--since needs --host HOST or --gateway URL", hint="a file is read whole")

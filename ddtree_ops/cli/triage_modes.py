@@ -44,7 +44,7 @@ def list_crashes(asked: Asked) -> int:
     from ddtree_ops.flows import crashes
 
     with _server(asked) as (server, _):
-        rows = [(one, crashes.report(server.shell, one)) for one in crashes.kept(server.shell)]
+        rows = [(one, crashes.report_or_none(server.shell, one)) for one in crashes.kept(server.shell)]
     if asked.form == "json":
         document = [{"at": one.time, "invocation": one.invocation, "bytes": one.size, **_summary(report)} for one, report in rows]
         show_json({"schema": "ddtree-ops/crashes/v1", "host": asked.host, "crashes": document})
@@ -58,14 +58,14 @@ def follow(asked: Asked) -> int:
     """Wait for the next failure, print its report, end."""
     from ddtree_ops.cli.show import show_failure
 
-    facts = _facts(asked.server_info)
-    with _following(asked, facts) as reports:
-        for report in reports:
-            if asked.form == "json":
-                click.echo(report.to_json(indent=None))
-                return 4
-            return show_failure(report, asked.form)
-    return 0
+    report = _followed(asked, _facts(asked.server_info))
+    if report is None:
+        click.echo("the log ended and nothing failed", err=True)
+        return 0
+    if asked.form != "json":
+        return show_failure(report, asked.form)
+    click.echo(report.to_json(indent=None))
+    return 4
 
 
 def compare(first: Path, second: Path, form: str) -> int:
@@ -90,15 +90,14 @@ def _server(asked: Asked) -> Iterator[tuple[Server, str]]:
         yield server, asked.unit or server.unit
 
 
-@contextmanager
-def _following(asked: Asked, facts: Facts | None) -> Iterator[Iterator[FailureReport]]:
+def _followed(asked: Asked, facts: Facts | None) -> FailureReport | None:
     from ddtree_ops.flows import triage_follow
 
     if asked.host is None:
-        yield triage_follow.follow_bytes(_chunks(sys.stdin.buffer), asked.unit, facts)
-        return
+        found = triage_follow.follow_bytes(_chunks(sys.stdin.buffer), asked.unit, facts, _now_us())
+        return found and _with_source_tree(found, asked.source_tree)
     with _server(asked) as (server, unit):
-        yield triage_follow.follow(server, unit, asked.since, facts)
+        return _with_sources(triage_follow.follow(server, unit, asked.since, facts), asked.source_tree, server)
 
 
 def _of_bytes(asked: Asked, facts: Facts | None) -> FailureReport:
@@ -116,7 +115,11 @@ def _of_bytes(asked: Asked, facts: Facts | None) -> FailureReport:
 def _triage(chunks: Iterator[bytes], unit: str | None, facts: Facts | None) -> FailureReport:
     from ddtree_ops.report.entries import triage_bytes
 
-    return triage_bytes(chunks, facts=facts, only_unit=unit, now_us=time.time_ns() // 1000)
+    return triage_bytes(chunks, facts=facts, only_unit=unit, now_us=_now_us())
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
@@ -156,10 +159,12 @@ def _read_report(path: Path) -> FailureReport:
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}: not a failure report: {error}") from error
     with path.open("rb") as stream:
-        return triage_bytes(_chunks(stream))
+        return triage_bytes(_chunks(stream), now_us=_now_us())
 
 
-def _summary(report: FailureReport) -> dict[str, Any]:
+def _summary(report: FailureReport | None) -> dict[str, Any]:
+    if report is None:
+        return {"verdict": "unreadable", "unit": None, "kind": None, "title": None, "fingerprint": None}
     root = report.root
     if root is None:
         return {"verdict": report.verdict.value, "unit": report.unit, "kind": None, "title": None, "fingerprint": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ddtree_ops.errors import UsageError
+from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.ports import Command, Shell
 from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import FailureReport
@@ -65,3 +65,11 @@ def report(shell: Shell, crash: Crash, facts: Facts | None = None) -> FailureRep
     """What triage says of a kept journal today. Raises Unreachable."""
     with shell.stream(("cat", "--", f"{DIRECTORY}/{crash.name}")) as stream:
         return triage_bytes(stream.chunks(), host=shell.host, facts=facts)
+
+
+def report_or_none(shell: Shell, crash: Crash) -> FailureReport | None:
+    """The same for a list: None for a file that can't be read, so that one doesn't hide the others. Raises Unreachable."""
+    try:
+        return report(shell, crash)
+    except (UsageError, HostCommandFailed):
+        return None

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from ddtree_ops.errors import HostCommandFailed
@@ -28,8 +29,9 @@ def from_tree(report: FailureReport, tree: Path) -> FailureReport:
     def read(file: str) -> bytes | None:
         for candidate in candidates(file):
             found = (root / candidate).resolve()
-            if found.is_relative_to(root) and found.is_file() and found.stat().st_size <= _SIZE:
-                return found.read_bytes()
+            with suppress(OSError):  # a file that can't be read has no window
+                if found.is_relative_to(root) and found.is_file() and found.stat().st_size <= _SIZE:
+                    return found.read_bytes()
         return None
 
     return report.with_source(read)
@@ -67,11 +69,15 @@ class _Installed:
         found = _RELEASED.fullmatch(file)
         if found is None or file not in self._contents:
             return Installed.UNKNOWN
-        line = self._record_line(found["release"] + found["site"], found["tail"])
+        try:
+            line = self._record_line(found["release"] + found["site"], found["tail"])
+            whole = line is not None and self._is_the_manifests(found["release"], line[0])
+        except HostCommandFailed:  # the diagnosis is what was asked for; this is only beside it
+            return Installed.UNKNOWN
         if line is None:
             return Installed.UNKNOWN
-        record, digest = line
-        if not self._is_the_manifests(found["release"], record):
+        digest = line[1]
+        if not whole:
             return Installed.DIFFERS
         own = base64.urlsafe_b64encode(hashlib.sha256(self._contents[file]).digest()).rstrip(b"=").decode()
         return Installed.MATCHES if own == digest else Installed.DIFFERS

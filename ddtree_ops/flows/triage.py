@@ -12,14 +12,14 @@ from ddtree_ops.ports import Shell
 from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage import journal
-from ddtree_ops.triage.model import EARLIER_CRASHES, Event
+from ddtree_ops.triage.model import EARLIER_CRASHES, Event, Role
 from ddtree_ops.triage.numbers import Facts
 
 
 def since(server: Server, before: Mark) -> FailureReport | None:
-    """What happened after the mark; None when nothing failed."""
+    """What failed after the mark, the server or a request; None when neither did."""
     report = _read(server.shell, journal.read(server.unit, after_cursor=before.cursor, kernel=True), server.unit)
-    return report if report.failures else None
+    return report if any(item.role in (Role.ROOT, Role.REQUEST) for item in report.failures) else None
 
 
 def of_unit(shell: Shell, unit: str, since: str | None, facts: Facts | None = None) -> FailureReport:

@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from ddtree_ops.flows.journal_follow import JournalFollow
 from ddtree_ops.flows.look import unit_state
@@ -15,6 +16,7 @@ from ddtree_ops.triage import journal
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.read import read_log
+from ddtree_ops.triage.model import Failure
 from ddtree_ops.triage.numbers import Facts
 
 LOOK_SECONDS = 0.05
@@ -22,8 +24,8 @@ LOOK_SECONDS = 0.05
 STEADY_SECONDS = 0.15
 
 
-def follow(server: Server, unit: str, since: str | None = None, facts: Facts | None = None) -> Iterator[FailureReport]:
-    """A report whenever another root failure shows than those told; ends only by an error or by the caller.
+def follow(server: Server, unit: str, since: str | None = None, facts: Facts | None = None) -> FailureReport:
+    """Wait for a root failure and report it; without one it ends only by an error or by the caller.
 
     It reads the latest run from its start (its arguments stand there) or everything `since` a time, then what comes: a
     failure that is there already is told at once. Raises Unreachable when the host is lost for longer than an outage may be.
@@ -33,18 +35,23 @@ def follow(server: Server, unit: str, since: str | None = None, facts: Facts | N
     start = since or unit_state(server.shell, unit).started
     follower.start((*journal.follow(unit, None, kernel=bool(start)), *((f"--since={start}",) if start else ())))
     try:
-        yield from _Watch(server.shell.host, unit, server.clock.monotonic, facts).reports(news)
+        report = _Watch(server.shell.host, unit, server.clock.monotonic, facts).report(news)
+        assert report is not None  # noqa: S101 - a journal that is followed has no end
+        return report
     finally:
         follower.close()
 
 
-def follow_bytes(chunks: Iterator[bytes], unit: str | None, facts: Facts | None = None) -> Iterator[FailureReport]:
-    """The same for a log in any form that goes on arriving; ends with it, and tells what its end shows."""
+def follow_bytes(chunks: Iterator[bytes], unit: str | None, facts: Facts | None, now_us: int) -> FailureReport | None:
+    """The same for a log in any form that goes on arriving; None if it ended without a root failure.
+
+    `now_us`: microseconds since the epoch, for times without a year.
+    """
     news: queue.Queue[JournalEntry | Exception | None] = queue.Queue()
 
     def read() -> None:
         try:
-            for entry in read_log(chunks):
+            for entry in read_log(chunks, now_us):
                 if unit is None or entry.unit in (None, unit):
                     news.put(entry)
             news.put(None)
@@ -52,54 +59,47 @@ def follow_bytes(chunks: Iterator[bytes], unit: str | None, facts: Facts | None 
             news.put(error)
 
     threading.Thread(target=read, daemon=True).start()
-    yield from _Watch(None, unit, time.monotonic, facts).reports(news)
+    return _Watch(None, unit, time.monotonic, facts).report(news)
 
 
 class _Watch:
     def __init__(self, host: str | None, unit: str | None, now: Callable[[], float], facts: Facts | None) -> None:
         self._host, self._unit, self._now = host, unit, now
-        self._over = False
         self._diagnoser = Diagnoser(facts)
-        self._told: set[tuple[str, str | None]] = set()
-        self._candidate: tuple[str, str | None] | None = None
+        self._suspicion = 0
+        self._candidate: str | None = None
         self._since = 0.0
+        self._over = False
 
-    def reports(self, news: queue.Queue[JournalEntry | Exception | None]) -> Iterator[FailureReport]:
-        unseen = False
+    def report(self, news: queue.Queue[JournalEntry | Exception | None]) -> FailureReport | None:
         while not self._over:
-            unseen = self._take(news) or unseen
-            if not (unseen and self._diagnoser.suspicious):
+            self._take(news)
+            if not (self._is_there_more() or self._candidate):
                 continue
             report = from_diagnosis(self._diagnoser.so_far(), host=self._host, unit=self._unit)
-            unseen = self._is_new(report)
-            if unseen and (self._over or self._now() - self._since >= STEADY_SECONDS):
-                assert self._candidate is not None  # noqa: S101 - _is_new has set it
-                self._told.add(self._candidate)
-                yield report
+            if self._is_steady(report.root):
+                return report
+        return None
 
-    def _take(self, news: queue.Queue[JournalEntry | Exception | None]) -> bool:
-        """Everything that has come; waits a little for the first. Whether there was anything."""
-        came = False
-        try:
+    def _take(self, news: queue.Queue[JournalEntry | Exception | None]) -> None:
+        """Everything that has come; waits a little for the first."""
+        with suppress(queue.Empty):
             item = news.get(timeout=LOOK_SECONDS)
-            while True:
+            while item is not None:
                 if isinstance(item, Exception):
                     raise item
-                came = True
-                if item is None:
-                    self._over = True
-                    return True
                 self._diagnoser.feed(item)
                 item = news.get_nowait()
-        except queue.Empty:
-            return came
+            self._over = True
 
-    def _is_new(self, report: FailureReport) -> bool:
-        root = report.root
-        name = (root.fingerprint, report.invocation) if root else None
-        if name is None or name in self._told:
-            self._candidate = None
-            return False
+    def _is_there_more(self) -> bool:
+        """Whether something came that may be a failure: to judge costs a copy of all that is known."""
+        before, self._suspicion = self._suspicion, self._diagnoser.suspicion
+        return self._suspicion != before or self._diagnoser.busy
+
+    def _is_steady(self, root: Failure | None) -> bool:
+        """Whether the same root has stood long enough, or the log is over."""
+        name = root.fingerprint if root else None
         if name != self._candidate:
             self._candidate, self._since = name, self._now()
-        return True
+        return name is not None and (self._over or self._now() - self._since >= STEADY_SECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from ddtree_ops.report.cells import fit
 from ddtree_ops.report.failure_parts import by_value
@@ -19,6 +20,7 @@ _TONES = {Tone.ROOT: "bad", Tone.CONSEQUENCE: "unsure"}
 _MOMENTS = 6
 _MINOR = 12
 _EXCERPT_BEFORE, _EXCERPT_AFTER = 6, 2
+_MARKED_ROWS = 4
 _DEVICES = 8
 _LANES = 8
 
@@ -88,7 +90,12 @@ def _excerpt(page: Page, failure: Failure) -> Iterator[str]:
         yield ""
     yield page.line("strong", "In the log" + (f" from line {chosen[0].line:,}" if chosen and chosen[0].line else ""), 2)
     for line in chosen:
-        yield page.line("bad", f"> {line.text}", 2) if line is mark else page.line("dim", f"  {line.text}", 2)
+        if line is not mark:
+            yield page.line("dim", f"  {line.text}", 2)
+        elif failure.exceptions:
+            yield page.line("bad", f"> {line.text}", 2)
+        else:  # nothing above says it: as much of it as a few lines take
+            yield from islice(page.paragraph("bad", f"> {line.text}", 4, 2), _MARKED_ROWS)
 
 
 def _timeline(page: Page, story: Timeline) -> Iterator[str]:

@@ -40,7 +40,7 @@ def triage_bytes(
     `unit` only names the report. `only_unit`: read the entries of this unit and those that name none; the report says so if
     the unit has none. `now_us`: for times without a year (`read_log`). Raises UsageError where nothing can be read.
     """
-    diagnoser, units = Diagnoser(facts), Units(only_unit) if only_unit else None
+    diagnoser, units = Diagnoser(facts, now_us), Units(only_unit) if only_unit else None
     for _ in feed_through(diagnoser, _gathered(chunks), now_us=now_us, units=units):
         pass
     report = from_diagnosis(diagnoser.finish(), host=host, unit=only_unit or unit)

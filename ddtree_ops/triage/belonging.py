@@ -16,6 +16,7 @@ _NAME = re.compile(
     r"(?:traps: )?(?P<crashed>[^\[\]]{1,64})\[\d{1,10}\]:? |.{0,80}?Killed process \d{1,10}.{0,20}?\((?P<killed>.{1,64}?)\)"
 )
 _KILLED = re.compile(r"\s{0,8}\S{1,300}: (?:line )?\d{1,6}: +(?P<pid>\d{1,9}) +Killed\b")  # bash(1), of its jobs
+_BEFORE_US = 10 * 60 * 1_000_000  # a GPU that fell off the bus a minute before the start is why it fails
 #: Of the kernel, these only say that something went wrong: a process's own error says what.
 _WEAK = frozenset({Kind.UNKNOWN, Kind.CUDA_ILLEGAL_ACCESS})
 
@@ -35,6 +36,13 @@ def of_others(block: Block, run: Run) -> bool:
         return unit not in units
     names = {(found["crashed"] or found["killed"]).strip() for line in block.lines if (found := _NAME.match(line))}
     return bool(names) and not names & {entry.comm for entry in ours}
+
+
+def is_of_before(block: Block, run: Run) -> bool:
+    """Whether the kernel said it long before the run's own first line: the machine has had a life before."""
+    if block.origin is not Origin.KERNEL or block.last_us is None or run.began_us is None:
+        return False
+    return block.last_us < run.began_us - _BEFORE_US
 
 
 def _of_another_unit(block: Block, run: Run) -> bool:

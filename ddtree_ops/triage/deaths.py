@@ -37,7 +37,7 @@ _REFUSED_FIXES = ("Mend what the launcher names and deploy again; systemd doesn'
 
 def unexplained_death(run: Run, *, lost_peers: bool) -> Failure | None:
     """The root failure of a run that left no exception of its own, or None if it didn't die."""
-    death = _by_init_hang(run) or _by_manager(run) or _by_watchdog(run, lost_peers) or _by_dead_rank(run)
+    death = _by_init_hang(run) or _by_manager(run) or _by_lost_child(run, lost_peers)
     if death is None:
         death = _by_silence(run) if lost_peers else _by_words(run) or _by_exit(run)
     return _failure(death, run) if death else None
@@ -77,52 +77,60 @@ def _by_manager(run: Run) -> _Death | None:
     return None
 
 
-def _by_watchdog(run: Run, lost_peers: bool) -> _Death | None:
-    """SGLang's watchdog names the child and its exit code: minus a signal's number (multiprocessing.Process.exitcode)."""
+def _by_lost_child(run: Run, lost_peers: bool) -> _Death | None:
+    """The launching process says which child it lost and how.
+
+    SGLang's watchdog names its process id, older ones its rank (`Rank 0 scheduler is dead`, `Exit code: -9`); the code is
+    minus a signal's number (multiprocessing.Process.exitcode). What the server killed itself is no cause.
+    """
+    if _server_ended_itself(run):
+        return None
     spoken = {item.process.pid for item in run.observations}
+    several = lost_peers or len(run.ranks) > 1
     for pid, code in run.fate.dead_children.items():
-        if pid in spoken or code not in (-signal.SIGKILL, -signal.SIGSEGV):
+        if pid in spoken:
             continue
         process = run.process(pid, None, run.names.get(pid))
-        who = f"Rank {process.rank}" if process.rank else f"Process {pid}"
-        if code == -signal.SIGSEGV:
-            return _segfault(who, (process,))
-        kind = Kind.PEER_RANK_KILLED if lost_peers or len(run.ranks) > 1 else Kind.SIGKILL_UNKNOWN
-        return _killed(kind, who, process, Confidence.CERTAIN)
-    return None
-
-
-def _segfault(who: str, processes: tuple[Process, ...]) -> _Death:
-    fixes = ("Look at the core dump (coredumpctl info).",)
-    return _Death(Kind.NATIVE_SEGFAULT, f"{who} crashed in native code", None, fixes, Confidence.UNKNOWN, processes)
-
-
-def _by_dead_rank(run: Run) -> _Death | None:
-    """The launching process lost a child: `Rank 0 scheduler is dead`, `Exit code: -9`."""
-    rank, code = run.fate.dead_rank
-    if code is None or not code.lstrip("-").isdigit():
+        death = _ended_by(-code, f"Rank {process.rank}" if process.rank else f"Process {pid}", process, run, several=several)
+        if death:
+            return death
+    rank, code_text = run.fate.dead_rank
+    if code_text is None:
         return None
+    number = int(code_text)
     who = f"Rank {rank}" if rank else "A child process"
-    number = int(code) if int(code) < 0 else _SHELL_BASE - int(code)
-    processes = (Process(None, f"Rank {rank}", None),) if rank else ()
-    if number == -signal.SIGSEGV:
-        return _segfault(who, processes)
-    if number != -signal.SIGKILL:
+    process = Process(None, f"Rank {rank}" if rank else None, None)
+    return _ended_by(-number if number < 0 else number - _SHELL_BASE, who, process, run, several=several)
+
+
+def _server_ended_itself(run: Run) -> bool:
+    """Whether the first thing that the log says of the end is that the server ends its children itself."""
+    kinds = [event.kind for event in run.events if event.kind in ("kill_process_tree", "child_died", "rank_dead")]
+    return kinds[:1] == ["kill_process_tree"]
+
+
+def _ended_by(number: int, who: str, process: Process, run: Run, *, several: bool) -> _Death | None:
+    processes = (process,) if process.pid or process.rank else ()
+    if number == signal.SIGSEGV:
+        fixes = ("Look at the core dump (coredumpctl info).",)
+        return _Death(Kind.NATIVE_SEGFAULT, f"{who} crashed in native code", None, fixes, Confidence.UNKNOWN, processes)
+    if number != signal.SIGKILL:
         return None
-    if run.phase not in _LOADING:
-        return replace(_killed(Kind.SIGKILL_UNKNOWN, who, Process(None, rank, None), Confidence.LIKELY), processes=processes)
-    return _Death(
-        Kind.HOST_OOM,
-        f"{who} was killed while the model loaded, most likely by the kernel's OOM killer",
-        f"{who} ended by SIGKILL while it loaded. Nothing in this log says who sent it; while weights are read it is nearly"
-        " always the kernel, because the host or the unit's cgroup ran out of memory.",
-        (
-            "Look in the kernel's log of that time for `oom-kill` (journalctl -k): it names the victim and the limit.",
-            "Raise the unit's MemoryMax= or the host's memory; use less CPU offload and fewer loading threads.",
-        ),
-        Confidence.LIKELY,
-        processes,
-    )
+    if run.phase in _LOADING:
+        return _Death(
+            Kind.HOST_OOM,
+            f"{who} was killed while the model loaded, most likely by the kernel's OOM killer",
+            f"{who} ended by SIGKILL while it loaded. Nothing in this log says who sent it; while weights are read it is nearly"
+            " always the kernel, because the host or the unit's cgroup ran out of memory.",
+            (
+                "Look in the kernel's log of that time for `oom-kill` (journalctl -k): it names the victim and the limit.",
+                "Raise the unit's MemoryMax= or the host's memory; use less CPU offload and fewer loading threads.",
+            ),
+            Confidence.LIKELY,
+            processes,
+        )
+    kind = Kind.PEER_RANK_KILLED if several and process.pid else Kind.SIGKILL_UNKNOWN
+    return replace(_killed(kind, who, process, Confidence.CERTAIN if process.pid else Confidence.LIKELY), processes=processes)
 
 
 def _by_silence(run: Run) -> _Death | None:
@@ -144,7 +152,7 @@ def _by_silence(run: Run) -> _Death | None:
 
 def _killed(kind: Kind, who: str, process: Process, confidence: Confidence) -> _Death:
     if confidence is Confidence.CERTAIN:
-        said, ended = "SGLang's watchdog found it killed by SIGKILL", "something outside of the server ended it"
+        said, ended = "its exit code says SIGKILL", "something outside of the server sent that"
     else:
         said, ended = "another rank lost its connection", "it was killed from outside, or crashed in native code"
     return _Death(

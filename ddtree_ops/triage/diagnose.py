@@ -35,11 +35,12 @@ class Diagnoser:
     Whoever reads raw bytes may leave entries out (`skip`) that hold none of the known literals (gate.py), as long as
     nothing is `attentive` and none of the `awaited` words or process ids comes.
     `facts`: what is known of the configuration from elsewhere (/server_info); the log's own arguments don't overrule it.
+    `now_us`: for times without a year that programs wrote before their lines (own_times.py).
     """
 
-    def __init__(self, facts: Facts | None = None) -> None:
+    def __init__(self, facts: Facts | None = None, now_us: int | None = None) -> None:
         self._runs = Runs()
-        self._assembler = LineAssembler()
+        self._assembler = LineAssembler(now_us)
         self._facts = facts
         self._entries = 0
         self._since: int | None = None
@@ -59,6 +60,8 @@ class Diagnoser:
         self._unit = self._unit or entry.unit
         self._runs.choose(entry)
         for line in self._assembler.feed(entry):
+            self._since = self._since or line.entry.realtime_us
+            self._until = line.entry.realtime_us or self._until
             self._runs.turn_where_it_begins_anew(line)
             self._runs.current.feed(line)
 
@@ -84,9 +87,14 @@ class Diagnoser:
         return self._runs.current.awaited_words
 
     @property
-    def suspicious(self) -> bool:
-        """Whether anything was seen that may be a failure."""
-        return any(run.suspicious for run in self._runs.all())
+    def busy(self) -> bool:
+        """Whether it is in the middle of what may be a failure."""
+        return any(run.busy for run in self._runs.all())
+
+    @property
+    def suspicion(self) -> int:
+        """Grows with everything that may be a failure or a part of one; what recognisers still hold isn't in it."""
+        return sum(run.suspicion for run in self._runs.all())
 
     def so_far(self) -> Diagnosis:
         """The diagnosis if nothing more came; reading goes on."""
@@ -109,7 +117,7 @@ class Diagnoser:
             since_us=self._since,
             until_us=self._until,
             invocation=self._runs.invocation,
-            unit=self._unit,
+            unit=next((run.unit for run in runs if run.unit), self._unit),
         )
 
 

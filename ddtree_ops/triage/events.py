@@ -10,6 +10,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from ddtree_ops.triage.blocks import systemd_words
 from ddtree_ops.triage.lines import Line
 
 
@@ -47,28 +48,33 @@ _SERVER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
     (Sign.SIGTERM, re.compile(r"(?:Signal )?SIGTERM received")),
     (Sign.DRAINED, re.compile(r"Gracefully exiting")),
     (Sign.KILL_TREE, re.compile(r"kill_process_tree called")),
-    (Sign.CHILD_DIED, re.compile(r"Subprocess (?P<name>\S+) \(pid=(?P<pid>\d+)\) crashed with exit code (?P<code>-?\d+)")),
-    (Sign.RANK_DEAD, re.compile(r"Rank (?P<rank>\d+) scheduler is dead|Exit code: (?P<code>-?\d+)$")),
+    (Sign.CHILD_DIED, re.compile(r"Subprocess (?P<name>\S{1,200}) \(pid=(?P<pid>\d{1,10})\) crashed with exit code (?P<code>-?\d{1,9})\b")),
+    (Sign.RANK_DEAD, re.compile(r"Rank (?P<rank>\d{1,9}) scheduler is dead|Exit code: (?P<code>-?\d{1,9})$")),
     (
         Sign.DIAGNOSTICS,
         re.compile(
-            r"Pyspy failed(?: \(.{0,200}?--pid (?P<alive>\d+)\))?"
+            r"Pyspy failed(?: \(.{0,200}?--pid (?P<alive>\d{1,10})\))?"
             r"|All pyspy dump attempts failed|CUDA user-triggered coredump|CUDA coredump pipe not found"
-            r"|Waiting [\d.]+ seconds for CUDA coredumps|Sleeping \d+ seconds before crash diagnostics|No live scheduler"
+            r"|Waiting [\d.]{1,20} seconds for CUDA coredumps|Sleeping \d{1,9} seconds before crash diagnostics|No live scheduler"
         ),
     ),
 )
-_SHUTDOWN_WARNING = re.compile(r"\[rank\d+\]:\[W.{0,200}destroy_process_group\(\) was not called")
+_SHUTDOWN_WARNING = re.compile(r"\[rank\d{1,9}\]:\[W.{0,200}destroy_process_group\(\) was not called")
 _MANAGER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
-    (Sign.EXITED, re.compile(r"\S+: Main process exited, code=(?P<code>\w+), status=(?P<status>\d+)(?:/(?P<name>[\w/]+))?")),
-    (Sign.RESULT, re.compile(r"\S+: Failed with result '(?P<result>[\w-]+)'")),
-    (Sign.OOM_KILL, re.compile(r"\S+: A process of this unit has been killed by the OOM killer")),
-    (Sign.START_TIMEOUT, re.compile(r"\S+: (?:start|start-pre) operation timed out")),
-    (Sign.RESTARTING, re.compile(r"\S+: Scheduled restart job")),
-    (Sign.STARTED, re.compile(r"(?:Starting|Started) \S+")),
-    (Sign.STOP_WANTED, re.compile(r"Stopping \S+")),
-    (Sign.STOPPED, re.compile(r"Stopped \S+")),
-    (Sign.STOPPED_CLEANLY, re.compile(r"\S+: (?:Deactivated successfully|Succeeded)\.")),
+    (
+        Sign.EXITED,
+        re.compile(
+            r"\S{1,255}: Main process exited, code=(?P<code>\w{1,20}), status=(?P<status>\d{1,4})\b(?:/(?P<name>[\w+/-]{1,30}))?"
+        ),
+    ),
+    (Sign.RESULT, re.compile(r"\S{1,255}: Failed with result '(?P<result>[\w-]{1,40})'")),
+    (Sign.OOM_KILL, re.compile(r"\S{1,255}: A process of this unit has been killed by the OOM killer")),
+    (Sign.START_TIMEOUT, systemd_words.START_TIMEOUT),
+    (Sign.RESTARTING, re.compile(r"\S{1,255}: Scheduled restart job")),
+    (Sign.STARTED, re.compile(r"(?:Starting|Started) \S")),
+    (Sign.STOP_WANTED, re.compile(r"Stopping \S")),
+    (Sign.STOPPED, re.compile(r"Stopped \S")),
+    (Sign.STOPPED_CLEANLY, re.compile(r"\S{1,255}: (?:Deactivated successfully|Succeeded)\.")),
 )
 _HINTS = (
     "SIGQUIT",
@@ -102,7 +108,7 @@ LITERALS = (
     "Main process exited",
     "Failed with result",
     "killed by the OOM killer",
-    "operation timed out",
+    " timed out.",
     "Scheduled restart job",
     "Starting ",
     "Started ",
@@ -112,7 +118,7 @@ LITERALS = (
     ": Succeeded.",
     "unreachable=0",
 )
-_FROM_MANAGER = re.compile(r"\S+\.service: ")
+_FROM_MANAGER = re.compile(r"\S{1,250}\.service: ")
 
 
 def read_event(line: Line, rest: str, *, dated: bool) -> Told | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ddtree_ops.triage.block import Evidence
+from ddtree_ops.triage.bounded import Latest
 from ddtree_ops.triage.events import Sign, Told
 from ddtree_ops.triage.lines import Line, evidence
 
 _LINES = 8
+_PROCESSES = 512
 _OF_DEATH = frozenset({Sign.SIGQUIT, Sign.KILL_TREE, Sign.EXITED, Sign.CHILD_DIED, Sign.RESULT})
 _PEACEFUL = frozenset({"success", "done"})
 
@@ -31,11 +33,12 @@ class Fate:
         self.graceful = self.died = self.oom_killed = self.start_timed_out = False
         self.exit: tuple[str, int, str | None] | None = None
         self.result: str | None = None
-        self.dead_children: dict[int, int] = {}
+        self.dead_children: Latest[int, int] = Latest(_PROCESSES)
         self.dead_rank = DeadRank()
-        self.alive: set[int] = set()
+        self.alive: Latest[int, None] = Latest(_PROCESSES)
         self.lines: list[Evidence] = []
         self.stopped_us: int | None = None
+        self.stopped_line: int | None = None
 
     @property
     def over(self) -> bool:
@@ -50,13 +53,13 @@ class Fate:
         elif sign is Sign.SIGQUIT:
             self._die()
         elif sign is Sign.CHILD_DIED:
-            self.dead_children[int(match["pid"])] = int(match["code"])
+            self.dead_children.keep(int(match["pid"]), int(match["code"]))
             self._die()
         elif sign is Sign.RANK_DEAD:
             self.dead_rank = DeadRank(match["rank"] or self.dead_rank.rank, match["code"] or self.dead_rank.code)
             self._die()
         elif sign is Sign.DIAGNOSTICS and match["alive"]:
-            self.alive.add(int(match["alive"]))
+            self.alive.keep(int(match["alive"]), None)
         elif sign is Sign.EXITED:
             self.exit = (match["code"], int(match["status"]), match["name"])
             if match["status"] != "0":
@@ -75,4 +78,4 @@ class Fate:
 
     def _ask_to_stop(self, line: Line) -> None:
         if not self.died and not self.graceful:
-            self.graceful, self.stopped_us = True, line.entry.realtime_us
+            self.graceful, self.stopped_us, self.stopped_line = True, line.entry.realtime_us, line.number

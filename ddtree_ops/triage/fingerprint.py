@@ -8,7 +8,9 @@ from collections.abc import Iterable
 
 from ddtree_ops.triage.block import Frame, ParsedException
 
-_VALUES = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|(?<=\D)\d+(?=\D|$)")
+_HEX_WORD = re.compile(r"\b(?:0x)?([0-9a-f]+)\b")
+_DIGITS_WITHIN = re.compile(r"(?<=\D)\d+")
+_TEXT_LIMIT = 2000  # characters; what tells failures apart stands at the beginning
 
 
 def fingerprint(exceptions: Iterable[ParsedException], otherwise: str = "") -> str:
@@ -33,7 +35,8 @@ def fingerprint(exceptions: Iterable[ParsedException], otherwise: str = "") -> s
 
 def without_values(text: str) -> str:
     """Text with numbers, addresses and ids of releases as `#`: the same for two runs that ended alike."""
-    return _VALUES.sub("#", text)
+    whole = _HEX_WORD.sub(lambda found: "#" if any(map(str.isdigit, found[1])) else found[0], text[:_TEXT_LIMIT])
+    return _DIGITS_WITHIN.sub("#", whole)
 
 
 def file_tail(frame: Frame) -> str:

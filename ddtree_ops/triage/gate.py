@@ -6,8 +6,8 @@ counted. What is decoded:
 - the first records of the log and the last ones;
 - records that hold a literal of a recogniser, a signature, an event, a phase, or what the diagnoser awaits now;
 - all records while the diagnoser or the form is in the middle of something;
-- the first log record of each process, and the first with its rank: which processes write log records tells the
-  launcher's words from quoted ones (run.py), and ranks name processes that die without a word;
+- of a run's first processes the first log record of each, and the first with its rank: which processes write log records
+  tells the launcher's words from quoted ones (run.py), and ranks name processes that die without a word;
 - records that a form can't skip safely (binary fields, the manager's, parts of lines), so that nothing inside a message
   is ever taken for a record;
 - up to `CONTEXT` records before each of these, and a few behind it, as long as these are rare.
@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 import re2
 
 from ddtree_ops.triage import blocks, events, last_words, server_args, signatures
+from ddtree_ops.triage.bounded import Latest
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.forms.numbers_but import dated
@@ -43,9 +43,8 @@ _BEGINNING, _BEGINNING_SIZE = 100, 1 << 18
 _CREDIT = 10_000
 _SKIPPED_PER_CREDIT = 300
 _SILENCE = 8192
-_PROCESSES = 256
+_PROCESSES = 64  # of a run: after so many nothing more is asked of who hasn't spoken yet
 _RUNS = 64
-_Key = TypeVar("_Key")
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 
 LITERALS = tuple(
@@ -98,15 +97,15 @@ class Gate:
         self._log_seen = False
         self._writers: dict[int, None] = {}
         self._ranked: dict[int, None] = {}
-        self._runs: dict[str, None] = {}
-        self._wishes: tuple[object, ...] = ()
-        self._pattern = _compiled([])
-        self._literals: list[bytes] = []
+        self._runs: Latest[str, None] = Latest(_RUNS)
+        self._wishes: tuple[object, ...] | None = None
+        self._wished: re2._Regexp | None = None
+        self._literals = _Literals([])
 
     def begin(self, spelling: Spelling) -> None:
         """Told by the reader how the form writes what is looked for."""
         self._spelling = spelling
-        self._literals = [*(_coloured(literal, spelling.escape) for literal in LITERALS), *spelling.always]
+        self._literals = _Literals([*(_coloured(literal, spelling.escape) for literal in LITERALS), *spelling.always])
 
     @property
     def attentive(self) -> bool:
@@ -125,9 +124,13 @@ class Gate:
             *self._ranked,
         )
         if wishes != self._wishes:
-            self._wishes, self._pattern = wishes, _compiled(self._expressions())
-        found = self._pattern.search(data, max(0, start - 1))
-        return max(start, found.end() - 1) if found else -1
+            expressions = self._expressions()
+            self._wishes, self._wished = wishes, _compiled(expressions) if expressions else None
+        begin = max(0, start - 1)
+        first, end = self._literals.find(data, begin)
+        found = self._wished.search(data, begin, first) if self._wished else None
+        end = found.end() if found else end
+        return max(start, end - 1) if end >= 0 else -1
 
     def context(self, left_out: int) -> int:
         """How many of the left out records before a found one are wanted."""
@@ -176,25 +179,44 @@ class Gate:
         run = entry.invocation_id
         if run is not None and run not in self._runs:
             self._writers, self._ranked = {}, {}
-            _remember(self._runs, run, _RUNS)
+            self._runs.keep(run, None)
         prefix = read_prefix(entry.message[:200])
         if prefix.dated:
             self._log_seen = True
-            if entry.pid is not None:
-                _remember(self._writers, entry.pid, _PROCESSES)
-        if prefix.rank and entry.pid is not None:
-            _remember(self._ranked, entry.pid, _PROCESSES)
+            _remember(self._writers, entry.pid)
+        if prefix.rank:
+            _remember(self._ranked, entry.pid)
 
     def _expressions(self) -> list[bytes]:
         spelling, diagnoser = self._spelling, self._diagnoser
-        found = [*self._literals, *map(re2.escape, diagnoser.awaited_words)]
+        found = list(map(re2.escape, diagnoser.awaited_words))
         if spelling.pid:
             found += map(spelling.pid, diagnoser.awaited_pids)
-        if spelling.unheard:
-            found += (spelling.unheard(frozenset(self._writers), False), spelling.unheard(frozenset(self._ranked), True))
+        for known, ranked in ((self._writers, False), (self._ranked, True)):
+            if spelling.unheard and len(known) < _PROCESSES:
+                found.append(spelling.unheard(frozenset(known), ranked))
         if not self._log_seen:
             found.append(dated(False))
         return found
+
+
+class _Literals:
+    """What is always looked for: compiled once, for it takes milliseconds, while wishes change with every new process.
+
+    The place found is remembered, so that a block is looked through once, however often it is asked about.
+    """
+
+    def __init__(self, expressions: list[bytes]) -> None:
+        self._pattern = _compiled(expressions) if expressions else None
+        self._data, self._from, self._found = b"", 0, (0, -1)
+
+    def find(self, data: bytes, begin: int) -> tuple[int, int]:
+        """Where the first one begins and ends; the end of the data and -1 without any."""
+        if data is not self._data or not self._from <= begin <= self._found[0]:
+            found = self._pattern.search(data, begin) if self._pattern else None
+            self._found = (found.start(), found.end()) if found else (len(data), -1)
+            self._data, self._from = data, begin
+        return self._found
 
 
 def _compiled(expressions: list[bytes]) -> re2._Regexp:
@@ -212,9 +234,6 @@ def _coloured(literal: str, escape: bytes) -> bytes:
     return colour.join(re2.escape(token.encode()) for token in _TOKENS.findall(literal))
 
 
-def _remember(known: dict[_Key, None], key: _Key, limit: int) -> None:
-    """Keep the latest `limit` keys."""
-    known.pop(key, None)
-    known[key] = None
-    if len(known) > limit:
-        del known[next(iter(known))]
+def _remember(known: dict[int, None], pid: int | None) -> None:
+    if pid is not None and len(known) < _PROCESSES:
+        known[pid] = None

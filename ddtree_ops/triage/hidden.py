@@ -34,7 +34,7 @@ def with_hidden_errors(fatal: Sequence[Group], found: Sequence[Group], run: Run)
         return list(fatal)
     errors = [group for group in fatal if group.kind not in HANGS and group.kind not in SECONDARY]
     if not errors:
-        errors = [group for group in found if group not in fatal and _may_hide(group, hang)][-1:]
+        errors = [group for group in found if group not in fatal and _may_hide(group, hang) and not run.lived_on(group.last)][-1:]
     for group in errors:
         if group.exceptions and _is_before(group, hang):
             group.finding = hidden(group.finding)

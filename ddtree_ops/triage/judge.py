@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ddtree_ops.triage.belonging import is_weak, of_others
+from ddtree_ops.triage.belonging import is_of_before, is_weak, of_others
 from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.deaths import unexplained_death, words_tell
 from ddtree_ops.triage.explain import HANGS, SECONDARY, explains, is_lost_child, quotes
@@ -25,7 +25,7 @@ def judge(run: Run) -> list[Failure]:
     fatal = [group for group in found if _is_fatal(group, run)]
     fatal = [group for group in fatal if not is_weak(group)] or fatal
     if not fatal and run.fate.died and not words_tell(run):
-        fatal = [group for group in found if group.kind not in _LIVES_ON and not _after_stop(group, run)][-1:]
+        fatal = [group for group in found if _may_be_why(group, run)][-1:]
     fatal = with_hidden_errors(fatal, found, run)
     failures = _ranked(sorted(fatal, key=lambda group: (group.first_us or 0, group.line)), run)
     failures += [_failure(group, run, _minor_role(group)) for group in found if group not in fatal]
@@ -67,16 +67,24 @@ def _is_fatal(group: Group, run: Run) -> bool:
         return False
     block = group.first.block
     if block.origin in HOST_ORIGINS:
-        return (run.fate.died or not run.lived_on(group.last)) and not of_others(block, run)
+        return not (run.lived_on(group.last) or of_others(block, run) or is_of_before(block, run))
     if block.origin is Origin.THREADS and not block.exceptions:
         return group.kind is not Kind.UNKNOWN  # a dump for looking at, of a process that lives
     if block.origin is Origin.LINE:
-        return run.fate.died or not run.lived_on(group.last)
+        return not run.lived_on(group.last)
     if not block.exceptions or (block.record and block.header.endswith("hit an exception")):
         return True
     if block.record or run.serving:
         return run.fate.died and _is_last_word(group, run)
     return _is_last_word(group, run)
+
+
+def _may_be_why(group: Group, run: Run) -> bool:
+    """Of a run that died and left nothing that plainly ended it."""
+    block = group.first.block
+    return group.kind not in _LIVES_ON and not (
+        _after_stop(group, run) or run.lived_on(group.last) or of_others(block, run) or is_of_before(block, run)
+    )
 
 
 def _is_last_word(group: Group, run: Run) -> bool:
@@ -93,8 +101,10 @@ def _after_stop(group: Group, run: Run) -> bool:
     """Whether it was seen while the server stopped as it was asked to. What systemd says of the stop itself is no noise."""
     if group.first.block.origin is Origin.SYSTEMD:
         return False
-    first = group.first.block.first_us
-    return run.fate.graceful and (run.fate.stopped_us is None or first is None or first >= run.fate.stopped_us)
+    first, stopped = group.first.block.first_us, run.fate.stopped_us
+    if first is None or stopped is None:
+        return run.fate.graceful and group.line >= (run.fate.stopped_line or 0)
+    return run.fate.graceful and first >= stopped
 
 
 def _minor_role(group: Group) -> Role:

@@ -25,6 +25,7 @@ __all__ = [
     "is_older",
     "line_block",
     "read_prefix",
+    "shortened",
     "split_message",
 ]
 
@@ -39,6 +40,8 @@ _BAR_ITEMS = re.compile(r"\d\S{0,20}(?:it|B)")
 _BAR_SHARE = re.compile(r"\d%[^|\r\n]{0,40}\|")
 
 _EVIDENCE_LIMIT = 2000
+_LONG = 4000  # characters
+_HELD_LIMIT, _HELD_PARTS = 1 << 22, 256  # characters of all parts that wait for their rest, and how many may wait
 _SECOND = 1_000_000
 
 
@@ -98,6 +101,13 @@ def _bar_end(text: str) -> int:
     return 0
 
 
+def shortened(line: Line) -> Line:
+    """The line as it can be kept for long: of a long one the beginning, and not the message that it came in."""
+    if len(line.entry.message) <= _LONG:
+        return line
+    return line._replace(text=line.text[:_LONG], entry=line.entry._replace(message=""))
+
+
 def evidence(line: Line) -> Evidence:
     """A line as evidence; cut, for a line can be very long."""
     return Evidence(line.entry.cursor, line.number, line.entry.realtime_us, line.text.strip()[:_EVIDENCE_LIMIT])
@@ -127,6 +137,7 @@ class LineAssembler:
     def __init__(self, now_us: int | None = None) -> None:
         self._times: OwnTimes | None = OwnTimes(now_us)
         self._held: dict[int | None, JournalEntry] = {}
+        self._held_size = 0
         self._count = 0
 
     def feed(self, entry: JournalEntry) -> Iterator[Line]:
@@ -134,12 +145,22 @@ class LineAssembler:
         self._count += 1
         held = self._held.pop(entry.pid, None) if self._held else None
         if held is not None:
+            self._held_size -= len(held.message)
             entry = entry._replace(message=held.message + entry.message)
         split = entry.line_break in (LineBreak.LINE_MAX, LineBreak.PID_CHANGE)
         if split and len(entry.message) < MESSAGE_LIMIT:
             self._held[entry.pid] = entry
+            self._held_size += len(entry.message)
+            yield from self._overdue()
             return
         yield from self._lines(entry)
+
+    def _overdue(self) -> Iterator[Line]:
+        """The parts that have waited longest, where all together are too many: their rests will be lines of their own."""
+        while self._held_size > _HELD_LIMIT or len(self._held) > _HELD_PARTS:
+            entry = self._held.pop(next(iter(self._held)))
+            self._held_size -= len(entry.message)
+            yield from self._lines(entry)
 
     @property
     def holds(self) -> bool:
@@ -157,7 +178,7 @@ class LineAssembler:
 
     def flush(self) -> Iterator[Line]:
         """What is still held, at the end of the stream."""
-        held, self._held = self._held, {}
+        held, self._held, self._held_size = self._held, {}, 0
         for entry in held.values():
             yield from self._lines(entry)
 

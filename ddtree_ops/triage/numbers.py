@@ -92,9 +92,9 @@ def explain(value: int, facts: Facts, frames: Sequence[Frame] = (), *, tell_unkn
     if exact:
         return _ranked(exact, frames)
     batch = max(facts.integer("cuda_graph_max_bs") or 0, facts.integer("max_running_requests") or 0)
-    for width in widths:
+    for width in (item for item in widths if item.value > 1):  # a log may print a budget of -1, or a block size of 0
         factor, rest = divmod(value, width.value)
-        if not rest and 1 < factor <= batch and width.value > 1:
+        if not rest and 1 < factor <= batch:
             return [Number(value, f"{factor} requests x {width.name} ({width.value}) = {value}", width.source)]
     if not facts.server_args:
         return []

@@ -30,27 +30,27 @@ _SGLANG = re.compile(rf"\[(?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})
 _NCCL = re.compile(r"\S{1,255}?:\d{1,10}:\d{1,10} \[\d{1,4}\] ")  # debug.cc: host, process, thread, device
 _LINEWISE = {
     "[": re.compile(
-        r"\[(?P<torch>rank\d+)\]: ?"
-        r"|\[\d+,(?P<mpi>\d+)\]<std(?:err|out)>: ?"
-        r"|\[default(?P<elastic>\d+)\]: ?"
-        r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\](?: \[RANK (?P<trt>\d+)\])? \[[A-Z]\](?: |$)"
+        r"\[(?P<torch>rank\d{1,9})\]: ?"
+        r"|\[\d{1,9},(?P<mpi>\d{1,9})\]<std(?:err|out)>: ?"
+        r"|\[default(?P<elastic>\d{1,9})\]: ?"
+        r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\](?: \[RANK (?P<trt>\d{1,9})\])? \[[A-Z]\](?: |$)"
         rf"|\[{_LEVEL} {{0,8}}\| [\w. -]{{1,60}}\]: ?(?:\[TRT-LLM\] \[[A-Z]\](?: |$))?"
     ),
     "(": re.compile(
-        r"\((?:(?P<name>[\w.:#-]{1,100}) )?(?:rank=(?P<rank>\d+) )?pid=(?P<pid>\d{1,10})(?:, ip=(?P<host>[\w.:-]{1,64}))?\)"
-        r"(?: |$)(?:\[repeated \d+x across cluster\] ?)?"
+        r"\((?:(?P<name>[\w.:#-]{1,100}) )?(?:rank=(?P<rank>\d{1,9}) )?pid=(?P<pid>\d{1,10})(?:, ip=(?P<host>[\w.:-]{1,64}))?\)"
+        r"(?: |$)(?:\[repeated \d{1,9}x across cluster\] ?)?"
     ),
-    "r": re.compile(r"(?P<torch>rank\d+): ?"),
-    "level": re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]{{1,200}}:\d+\](?: |$)"),
+    "r": re.compile(r"(?P<torch>rank\d{1,9}): ?"),
+    "level": re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]{{1,200}}:\d{{1,9}}\](?: |$)"),
     "date": re.compile(
         r"\d{1,3}\|[\w.-]{1,60} {0,60}\|(?: |$)"
-        rf"|{_DATE} \| {_LEVEL} {{0,8}}\| [\w.<>-]{{1,100}}(?::[\w.<>-]{{1,100}}:\d+ - ?| \| ?|$)"
-        rf"|{_DATE}(?: - [\w.-]{{1,100}}){{0,2}} - {_LEVEL}(?: - |$)"
-        rf"|{_DATE}(?: \[?[\w.-]{{1,100}}\]?){{0,1}} \[?{_LEVEL}\]?(?: - |: | |$)"
+        rf"|{_DATE} \| {_LEVEL} {{0,8}}\| [\w.<>-]{{1,100}}(?::[\w.<>-]{{1,100}}:\d{{1,9}} - ?| \| ?|$)"
+        rf"|{_DATE}(?: - [\w.-]{{1,100}}){{0,2}} - {_LEVEL}(?: - | -$|$)"
+        rf"|{_DATE}(?: \[?[\w.-]{{1,100}}\]?){{0,1}} \[?{_LEVEL}\]?(?: - | -$|: |:$| |$)"
     ),
 }
-_OF_NAME = re.compile(r"(?<![A-Za-z])(?:TP|DP|PP|EP|CP)\d+")
-_REPEATED = re.compile(r" \[repeated \d+x across cluster\](?: \(Ray deduplicates logs[^\n]{0,400})?$")
+_OF_NAME = re.compile(r"(?<![A-Za-z])(?:TP|DP|PP|EP|CP)\d{1,9}")
+_REPEATED = re.compile(r" \[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates logs[^\n]{0,400})?$")
 _NUMBERS = re.compile(r"\d+")
 
 

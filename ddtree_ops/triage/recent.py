@@ -6,11 +6,10 @@ import re
 from collections import deque
 
 from ddtree_ops.triage.block import Block, Evidence
-from ddtree_ops.triage.lines import Line, evidence, read_prefix
+from ddtree_ops.triage.lines import Line, evidence, read_prefix, shortened
 
 _KEPT = 256
 _SHOWN = 8
-_LONG = 4000  # characters; of a longer line the beginning is kept
 # A child's or a library's own words can stand far above the exception: compilers print pages behind an error.
 _TELLING = re.compile(r"\b(?:fatal )?error: |NCCL WARN |(?:command )?not found$|FAILED: ")
 _TELLING_SHOWN = 4
@@ -35,9 +34,7 @@ class Recent:
         """Keep a line; bars and empty ones tell nothing."""
         if line.progress or not line.text or line.text.isspace():
             return
-        if len(line.entry.message) > _LONG:
-            line = line._replace(text=line.text[:_LONG], entry=line.entry._replace(message=""))
-        self._lines.append(line)
+        self._lines.append(shortened(line))
 
     def before(self, block: Block) -> tuple[Evidence, ...]:
         """What the block's process wrote before the block, oldest first.

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from ddtree_ops.triage.block import Block, Evidence
 from ddtree_ops.triage.blocks import RECOGNISERS
+from ddtree_ops.triage.bounded import Latest
 from ddtree_ops.triage.events import Sign, read_event
 from ddtree_ops.triage.fate import Fate
 from ddtree_ops.triage.last_words import LastWords, read_last_words
-from ddtree_ops.triage.lines import Line, Prefix, line_block, read_prefix
+from ddtree_ops.triage.lines import Line, Prefix, line_block, read_prefix, shortened
 from ddtree_ops.triage.model import Event, FailurePhase, Finding, Process
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.phase_of import phase_of
@@ -23,10 +24,11 @@ from ddtree_ops.units.exit_codes import ExitCode
 from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 
 _EVENT_LIMIT = 200
+_PROCESS_LIMIT = 512  # of more the latest are known
 _OBSERVATION_LIMIT = 500
-_BLOCK_SIZE = re.compile(r"Initialized DFLASH draft runner\..*\bblock_size=(\d+)")
+_BLOCK_SIZE = re.compile(r"Initialized DFLASH draft runner\..{0,2000}?\bblock_size=(\d{1,9})\b")
 # Ansible's summary of a play for a host
-_CLEAN_RECAP = re.compile(r": ok=\d+ .{0,80}unreachable=0 .{0,20}failed=0\b")
+_CLEAN_RECAP = re.compile(r": ok=\d{1,6} .{0,80}unreachable=0 .{0,20}failed=0\b")
 _SETTLING = (Sign.SIGQUIT, Sign.KILL_TREE, Sign.EXITED, Sign.CHILD_DIED)
 _ATTENTION = 40  # lines that are read after something was seen: consequences follow closely
 _UNDECIDED_LIMIT = 16
@@ -55,16 +57,18 @@ class Run:
         self.observations: list[Observation] = []
         self.head: list[Event] = []
         self.tail: deque[Event] = deque(maxlen=_EVENT_LIMIT)
-        self.ranks: dict[int, str] = {}
-        self.names: dict[int, str] = {}
-        self.last_lines: dict[int | None, Line] = {}
+        self.ranks: Latest[int, str] = Latest(_PROCESS_LIMIT)
+        self.names: Latest[int, str] = Latest(_PROCESS_LIMIT)
+        self.last_lines: Latest[int | None, Line] = Latest(_PROCESS_LIMIT)
         self.facts = Facts()
         self.understood = False  # whether at least one line was of a kind that we know
         self.fate = Fate()
         self.first_us: int | None = None
+        self.began_us: int | None = None  # of its first line that a process of its own wrote
+        self.unit: str | None = None  # of those processes
         self.last_words: LastWords | None = None
         self._remark: LastWords | None = None
-        self._loggers: set[int | None] = set()  # processes that write dated records: none of them is the launcher
+        self._loggers: Latest[int, None] = Latest(_PROCESS_LIMIT)  # they write dated records: none of them is the launcher
         self._recognisers = tuple(make() for make in RECOGNISERS)
         self._recent = Recent()
         self._undecided: set[int] = set()  # processes of bare tracebacks: do they speak again?
@@ -97,9 +101,14 @@ class Run:
         return self._ready_line is not None or self.fate.graceful or bool(self._life)
 
     @property
-    def suspicious(self) -> bool:
-        """Whether anything was seen that may be a failure."""
-        return self.fate.died or bool(self.observations) or any(recogniser.busy for recogniser in self._recognisers)
+    def busy(self) -> bool:
+        """Whether it is in the middle of what may be a failure."""
+        return any(recogniser.busy for recogniser in self._recognisers)
+
+    @property
+    def suspicion(self) -> int:
+        """Grows with everything that may be a failure or a part of one."""
+        return len(self.observations) + len(self.fate.lines) + self.fate.died
 
     @property
     def attentive(self) -> bool:
@@ -130,12 +139,15 @@ class Run:
         self.first_us = self.first_us or entry.realtime_us
         if entry.pid is not None:
             self._undecided.discard(entry.pid)
+            if entry.pid > 1:
+                self.began_us = self.began_us or entry.realtime_us
+                self.unit = self.unit or entry.unit
         self.understood = self.understood or prefix.dated
-        if prefix.rank and entry.pid is not None:
-            self.ranks[entry.pid] = prefix.rank
-            self.names[entry.pid] = entry.comm or ""
+        if prefix.rank and entry.pid is not None and self.ranks.get(entry.pid) != prefix.rank:
+            self.ranks.keep(entry.pid, prefix.rank)
+            self.names.keep(entry.pid, entry.comm or "")
         if not line.progress:
-            self.last_lines[entry.pid] = line
+            self.last_lines.keep(entry.pid, shortened(line))
             if signs_life(prefix.rest):
                 self._life.append(line.number)
         for recogniser in self._recognisers:
@@ -191,7 +203,7 @@ class Run:
         """The last ones count. A line that says not how it ended is a refusal if systemd then sees that exit status."""
         pid = line.entry.pid
         if dated and pid is not None:
-            self._loggers.add(pid)
+            self._loggers.keep(pid, None)
         words = None if dated or pid in self._loggers else read_last_words(line)
         if words is not None and not words.how:
             self._remark = words
@@ -212,7 +224,7 @@ class Run:
 
     def _read_sign(self, line: Line, rest: str, dated: bool) -> None:
         told = read_event(line, rest, dated=dated)
-        if told is None:
+        if told is None or self._is_of_another_unit(line):
             return
         self.understood = True
         self._attention = _ATTENTION
@@ -223,6 +235,11 @@ class Run:
         if told.sign in _SETTLING:
             for recogniser in self._recognisers:
                 self._observe(recogniser.settle())
+
+    def _is_of_another_unit(self, line: Line) -> bool:
+        """What the manager says of others: they are stopped, and fail, too."""
+        unit = line.entry.unit
+        return line.entry.pid == 1 and unit is not None and self.unit is not None and unit != self.unit
 
     def _refused(self) -> bool:
         return self.fate.exit is not None and self.fate.exit[1] == ExitCode.REFUSED

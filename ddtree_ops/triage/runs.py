@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ddtree_ops.triage.bounded import Latest
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.lines import Line
 from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.server_args import MARK
 
+_HOST_LIMIT = 256
 _RUN_LIMIT = 16  # of a unit in a restart loop the first and the latest runs are kept
 _BEGINS = re.compile(r"(?:Starting|Started) \S|\S+: Scheduled restart job")
 _MARK_WITHIN = 160  # server_args= stands behind a prefix
@@ -34,7 +36,7 @@ class Runs:
     def __init__(self) -> None:
         self._runs: dict[_Key, Run] = {}
         self._key = _Key(None, None, None)
-        self._latest: dict[str | None, _Key] = {}
+        self._latest: Latest[str | None, _Key] = Latest(_HOST_LIMIT)
         self.current = Run()
         self.invocation: str | None = None
 
@@ -73,7 +75,7 @@ class Runs:
             while len(self._runs) > _RUN_LIMIT:
                 del self._runs[list(self._runs)[1]]
         self._key, self.current = key, self._runs[key]
-        self._latest[key.host] = key
+        self._latest.keep(key.host, key)
 
     def _unnamed(self, key: _Key) -> Run | None:
         """The host's lines before any invocation was named (the kernel's): they belong to the first one."""

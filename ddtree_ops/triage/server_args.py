@@ -13,7 +13,10 @@ from ddtree_ops.triage.model import ServerArgs
 
 MARK = "server_args=ServerArgs("
 _SECRET = re.compile(r"api_key|token$|password|secret|keyfile")
-_SIMPLE = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?|True|False|None|\[[\d, ]*\])(?=, |\)|$)")
+_SIMPLE = re.compile(
+    r"(?<!\w)(\w{1,100})=('(?:[^'\\]|\\.){0,1000}'|-?\d{1,18}(?:\.\d{1,18})?|True|False|None|\[[\d, ]{0,1000}\])(?=, |\)|$)"
+)
+_NO_LITERAL = object()
 
 
 def is_secret(name: str) -> bool:
@@ -29,8 +32,8 @@ def parse_server_args(text: str) -> ServerArgs | None:
     source = text[start + len("server_args=") :].rstrip()
     pairs = _by_syntax(source)
     if pairs is None:  # cut, or with a repr that is no expression
-        pairs = {name: ast.literal_eval(value) for name, value in _SIMPLE.findall(source)}
-    return {name: value for name, value in pairs.items() if not is_secret(name)}
+        pairs = {name: _literal(value) for name, value in _SIMPLE.findall(source)}
+    return {name: value for name, value in pairs.items() if value is not _NO_LITERAL and not is_secret(name)}
 
 
 def _by_syntax(source: str) -> dict[str, object] | None:
@@ -40,11 +43,12 @@ def _by_syntax(source: str) -> dict[str, object] | None:
         return None
     if not isinstance(call, ast.Call):
         return None
-    pairs: dict[str, object] = {}
-    for keyword in call.keywords:
-        try:
-            if keyword.arg:
-                pairs[keyword.arg] = ast.literal_eval(keyword.value)
-        except ValueError:
-            continue
-    return pairs
+    return {keyword.arg: _literal(keyword.value) for keyword in call.keywords if keyword.arg}
+
+
+def _literal(source: str | ast.expr) -> object:
+    """Its value, or `_NO_LITERAL`: the text is the log's, and may be anything that Python's grammar has, or nothing of it."""
+    try:
+        return ast.literal_eval(source)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return _NO_LITERAL

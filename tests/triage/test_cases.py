@@ -40,7 +40,8 @@ def data(name: str) -> dict[str, Any]:
     (log,) = (path for path in (ROOT / name).iterdir() if path.name.startswith(("log.", "journal.")))
     told = ROOT / name / "server_info.json"
     facts = facts_from_server_info(json.loads(told.read_bytes())) if told.exists() else None
-    loaded: dict[str, Any] = json.loads(triage_bytes([log.read_bytes()], facts=facts).to_json())
+    report = triage_bytes([log.read_bytes()], facts=facts, only_unit=expected(name).get("unit"))
+    loaded: dict[str, Any] = json.loads(report.to_json())
     return loaded
 
 
@@ -57,6 +58,8 @@ def test_case(name: str) -> None:
     assert {key: first.get(key) for key in _DIRECT if key in want} == {key: want[key] for key in _DIRECT if key in want}
     if "ranks" in want:
         assert [item["rank"] for item in first["processes"] if item["rank"]] == want["ranks"]
+    if "pids" in want:
+        assert [item["pid"] for item in first["processes"] if item["pid"]] == want["pids"]
     if "exceptions" in want:
         got = first["exceptions"]
         assert [item["type"] for item in got] == [item["type"] for item in want["exceptions"]]

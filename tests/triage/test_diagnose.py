@@ -141,10 +141,10 @@ def test_a_logged_traceback_in_a_server_that_lives_is_noise() -> None:
     ("lines", "kind"),
     [
         ([KILLED], Kind.SIGKILL_UNKNOWN),
-        ([(1, "a.service: A process of this unit has been killed by the OOM killer."), KILLED], Kind.HOST_OOM),
-        ([(1, "a.service: start operation timed out. Terminating."), KILLED], Kind.SYSTEMD_START_TIMEOUT),
-        ([(1, "a.service: Main process exited, code=dumped, status=11/SEGV")], Kind.NATIVE_SEGFAULT),
-        ([(1, "a.service: Main process exited, code=exited, status=70/SOFTWARE")], Kind.UNKNOWN),
+        ([(1, "ddtree-server@30000.service: A process of this unit has been killed by the OOM killer."), KILLED], Kind.HOST_OOM),
+        ([(1, "ddtree-server@30000.service: start operation timed out. Terminating."), KILLED], Kind.SYSTEMD_START_TIMEOUT),
+        ([(1, "ddtree-server@30000.service: Main process exited, code=dumped, status=11/SEGV")], Kind.NATIVE_SEGFAULT),
+        ([(1, "ddtree-server@30000.service: Main process exited, code=exited, status=70/SOFTWARE")], Kind.UNKNOWN),
         ([SIGQUIT, KILLED], Kind.UNKNOWN),
     ],
 )
@@ -168,7 +168,7 @@ def test_deaths_without_a_traceback(lines: list[tuple[int, str]], kind: Kind) ->
     ],
 )
 def test_failures_told_in_one_line(line: str, kind: Kind, title: str) -> None:
-    found = diagnose([(50, line), (1, "a.service: Main process exited, code=exited, status=2/INVALIDARGUMENT")])
+    found = diagnose([(50, line), (1, "ddtree-server@30000.service: Main process exited, code=exited, status=2/INVALIDARGUMENT")])
     assert kinds(found) == [(Role.ROOT, kind)]
     assert (found.failures[0].title, found.failures[0].exceptions) == (title, ())
 
@@ -202,5 +202,5 @@ def test_what_it_cannot_read_is_inconclusive() -> None:
 def test_a_bare_traceback_before_the_exit_is_what_ended_the_process() -> None:
     traceback = [text for _, text in crash(50, "", "ValueError: bad argument")][1:-1]
     lines = [(50, "Traceback (most recent call last):"), *((50, text) for text in traceback)]
-    (root,) = diagnose([*lines, (1, "a.service: Main process exited, code=exited, status=1/FAILURE")]).failures
+    (root,) = diagnose([*lines, (1, "ddtree-server@30000.service: Main process exited, code=exited, status=1/FAILURE")]).failures
     assert (root.role, root.title) == (Role.ROOT, "ValueError: bad argument")

@@ -11,6 +11,7 @@ import jsonschema
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ddtree_ops.errors import UsageError
 from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import schema
 from tests.triage.journals import as_export
@@ -64,7 +65,10 @@ def damaged(draw: st.DrawFn) -> bytes:
 @FUZZ
 @given(damaged(), st.integers(1, 5000))
 def test_damage_never_raises_and_reaches_no_reader(data: bytes, size: int) -> None:
-    report = triage_bytes([data[at : at + size] for at in range(0, len(data), size)])
+    try:
+        report = triage_bytes([data[at : at + size] for at in range(0, len(data), size)])
+    except UsageError:  # an export without one whole entry is refused, and that is said
+        return
     CHECKER.validate(json.loads(report.to_json()))
     for text in (report.to_terminal(colour=False), report.to_markdown(), report.to_html()):
         assert not CONTROL.search(text)

@@ -6,6 +6,7 @@ import pytest
 
 from ddtree_ops.triage.entry import LineBreak
 from ddtree_ops.triage.lines import LineAssembler, clean, read_prefix, split_message
+from ddtree_ops.triage.prefixes import is_record
 from tests.triage.journals import recorded, split, written
 
 BAR = "Loading shards:   0% Completed | 0/1 [00:00<?, ?it/s]"
@@ -69,12 +70,22 @@ def test_recorded_header_behind_a_bar_is_a_line_of_its_own() -> None:
         ("2026-04-02 is a date", (False, None, "2026-04-02 is a date")),
         ("[04/02/2026-03:04:05] [TRT-LLM] [RANK 3] [E] x", (False, "rank3", "x")),
         ("[ERROR    | TRT-LLM            ]: [TRT-LLM] [E] x", (False, None, "x")),
+        ("0|sglang   | [2026-11-29 18:36:24 TP1] x", (True, "TP1", "x")),
+        ("12|sglang |", (False, None, "")),
+        ("[2026-11-29 18:36:24] a:16:b [0] x", (True, None, "a:16:b [0] x")),
     ],
 )
 def test_prefix(text: str, want: tuple[bool, str | None, str]) -> None:
     found = read_prefix(text)
     assert (found.dated, found.rank, found.rest) == want
     assert found.stamp + found.rest == text
+
+
+def test_nccls_own_date_begins_no_record() -> None:
+    text = "gpu-7.lan:16:235 [0] misc/shmutils.cc:88 NCCL WARN Error"
+    for before in ("", "[rank3]: ", "(Worker_TP0 pid=9) "):
+        assert read_prefix(f"{before}[2026-11-29 18:36:24] {text}")[:3] == (False, read_prefix(before)[1], text)
+    assert not is_record(f"[2026-11-29 18:36:24] {text}")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from ddtree_ops.triage.block import Block, Origin, ParsedException
+from ddtree_ops.triage.block import Block, Evidence, Origin, ParsedException
 from ddtree_ops.triage.blocks.ansible_result import event_lines, result_lines
 from ddtree_ops.triage.blocks.ssh import Ssh
 from ddtree_ops.triage.blocks.tracebacks import Tracebacks
@@ -34,6 +35,10 @@ _ERROR_LIMIT = 40
 _LINE_LENGTH = 2000
 _RESULT_LENGTH = 256 * 1024
 _PENDING_LIMIT = 200
+_TELLING = ("msg: ", "reason: ", "stderr: ", "module_stderr: ", "module_stdout: ", "exception: ")
+_SAYS_NOTHING = ("msg: non-zero return code", "msg: MODULE FAILURE", "msg: One or more items failed", "msg: All items completed")
+_TOLD_LIMIT = 6
+_SHORT, _SAID_LENGTH = 300, 500
 
 
 class Ansible:
@@ -139,7 +144,7 @@ class Ansible:
             self._add(host, line, result_lines("\n".join(parts)), error)
 
     def _add(self, host: str, line: Line, lines: tuple[str, ...], error: list[str]) -> None:
-        told = evidence(line)
+        told = _told(host, lines, line)
         said = [*lines, *(f"error: {text.strip()}" for text in error if text.strip())]
         block = Block(
             pid=line.entry.pid,
@@ -148,9 +153,9 @@ class Ansible:
             header=host,
             record=False,
             exceptions=_exceptions(lines, line),
-            evidence=(told,),
-            first_us=told.time_us,
-            last_us=told.time_us,
+            evidence=told,
+            first_us=told[0].time_us,
+            last_us=told[0].time_us,
             origin=Origin.ANSIBLE,
             lines=tuple(said),
         )
@@ -160,6 +165,22 @@ class Ansible:
         over = self._pending[:-_PENDING_LIMIT]
         del self._pending[:-_PENDING_LIMIT]
         return [block for _, block in over]
+
+
+def _told(host: str, lines: tuple[str, ...], line: Line) -> tuple[Evidence, ...]:
+    """The line's beginning and what the result says, which stands far behind it or on lines below; telling words last."""
+    whole = evidence(line)
+    telling = [text for text in lines if text.startswith(_TELLING)]
+    if not telling:
+        return (whole,)
+    head, arrow, _ = whole.text.partition(" => ")
+    head = head if arrow and len(head) <= _SHORT else whole.text[:_SHORT]
+    said = [text for text in telling if text.startswith("msg: ")][:1]
+    said = [*(text for text in telling if not text.startswith("msg: "))][-_TOLD_LIMIT:] + said
+    if telling[0].startswith(_SAYS_NOTHING):
+        said = [*said[-1:], *said[:-1]]
+    of_host = f"[{host}] " if host and host not in head else ""
+    return (replace(whole, text=head), *(replace(whole, text=f"{of_host}{text}"[:_SAID_LENGTH]) for text in said))
 
 
 def _complete(rest: str) -> bool:

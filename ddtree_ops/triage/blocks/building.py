@@ -8,6 +8,7 @@ from ddtree_ops.triage.blocks.headers import Header
 from ddtree_ops.triage.blocks.learned import Learned
 from ddtree_ops.triage.blocks.quoted import with_quoted
 from ddtree_ops.triage.blocks.rich_box import RichBox
+from ddtree_ops.triage.blocks.wrapped import Wrapped
 from ddtree_ops.triage.lines import Line, Prefix, evidence, read_prefix
 
 _EVIDENCE_LIMIT = 8
@@ -34,6 +35,7 @@ class Building:
         self._unmargined = False
         self._headless = header is None
         self._box = RichBox(header.width) if header and header.width else None
+        self._wrapped = Wrapped()
         self._evidence = [*([announced] if announced else []), evidence(line)]
         self._cut = line.entry.truncated
 
@@ -49,8 +51,14 @@ class Building:
             return self.chain.stranger()
         if self.learned.margin and not self._unmargined:
             self._read_record()
+        held = self._wrapped.release()
+        if held is not None:
+            self._take_text(held)
+        if self._box is None and self._wrapped.holds(line, text, self.chain):
+            return Verdict.TAKEN
         verdict = self._take_text(text)
         if verdict is Verdict.TAKEN:
+            self._wrapped.note(line, text)
             self.last_us = line.entry.realtime_us
             self._cut = self._cut or line.entry.truncated
             if self.chain.exception_read and len(self._evidence) < _EVIDENCE_LIMIT:
@@ -65,12 +73,22 @@ class Building:
         self.pid = prefix.pid if prefix.pid is not None else self.pid
         self.header = prefix.rest.strip(" :")
 
+    def continues(self, line: Line, prefix: Prefix) -> bool:
+        """Whether the line is the rest of the one right before it, which a terminal cut; it is taken then."""
+        joined = self._box is None and self._wrapped.join(line, prefix, self.chain, each=bool(self.learned.each))
+        if joined:
+            self.last_us = line.entry.realtime_us
+        return joined
+
     def interrupted(self) -> Verdict:
         """Somebody else's record began where only the order of lines tells who speaks."""
         return self.chain.stranger() if self.chain.state is State.MESSAGE else Verdict.STRANGE
 
     def finish(self) -> Block | None:
         """The result; None if not even one frame or exception was read, or frames only without a header."""
+        held = self._wrapped.release()
+        if held is not None:
+            self._take_text(held)
         drafts = [item for item in self.chain.drafts if item.type or item.frames]
         if not drafts or (self._headless and not any(item.type for item in drafts)):
             return None

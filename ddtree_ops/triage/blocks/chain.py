@@ -6,9 +6,10 @@ message, so they are in `message`. The place of a syntax error is in `notes`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum, auto
 
-from ddtree_ops.triage.block import Relation
+from ddtree_ops.triage.block import Frame, Relation
 from ddtree_ops.triage.blocks import frames as shapes
 from ddtree_ops.triage.blocks.draft import Draft, is_blank_or_markers, is_code
 from ddtree_ops.triage.blocks.drawing import Drawn, Part, read_drawn
@@ -78,6 +79,23 @@ class Chain:
         """The rest of a message line that was wrapped."""
         if self.current.message:
             self.current.message[-1] += f" {text.strip()}"
+
+    def amend_frame(self, frame: Frame) -> None:
+        """The latest frame's line was cut; this is the whole of it."""
+        draft = self.current
+        if draft.place:
+            draft.place = []
+            draft.add_frame(frame)
+        elif draft.frames:
+            draft.frames[-1] = frame
+
+    def amend(self, rest: str) -> None:
+        """The latest line of a message or of code was cut; this is the rest."""
+        draft = self.current
+        if self.state is State.MESSAGE and draft.message:
+            draft.message[-1] += rest.rstrip()
+        elif draft.frames and draft.frames[-1].code:
+            draft.frames[-1] = replace(draft.frames[-1], code=draft.frames[-1].code + rest.rstrip())
 
     def stranger(self) -> Verdict:
         """A line that surely is somebody else's: a message that it interrupts goes on only with a further exception."""

@@ -19,7 +19,7 @@ _WORDS_LIMIT = 200
 _TIMES = re.compile(r"[\d./-]{0,12}[ T-]?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?")
 _DIGITS = re.compile(r"\d+")
 _FRAME = 'File "'
-_INSIDE = re.compile(r"\s*[│|]|\s*\+ Exception Group|\s+\[Previous line")
+_INSIDE = re.compile(r"\s*[│|]|\s*\+ Exception Group|\s+\[Previous line|  File \"/")
 
 
 class Learned:

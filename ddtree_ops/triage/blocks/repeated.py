@@ -2,8 +2,8 @@
 
 They are given out at the end only: whether the server went on after the last of them decides what they mean.
 
-- `Health check failed. Server couldn't get a response from detokenizer for last 20 seconds`: SGLang, srt/entrypoints/http_server.py;
-  a long prefill makes one fail.
+- `Health check failed. Server couldn't get a response from detokenizer for last 20 seconds`: SGLang,
+  srt/entrypoints/http_server.py; a long prefill makes one fail.
 - `Finish: obj=..., out={'text': '!!!!!!!!`: SGLang with --log-requests; `Generated response ...: output: '!!!!!!!!`: vLLM with
   --enable-log-outputs. `!` is token 0 of most vocabularies, which is what sampling NaN gives.
 """
@@ -18,9 +18,12 @@ from typing import ClassVar
 from ddtree_ops.triage.block import Block
 from ddtree_ops.triage.lines import Line, Prefix, line_block
 
-HEALTH = re.compile(r"Health check failed\. Server couldn't get a response from detokenizer for last (?P<seconds>\d{1,6}) seconds")
+HEALTH = re.compile(
+    r"Health check failed\. Server couldn't get a response from detokenizer for last (?P<seconds>\d{1,6}) seconds"
+)
 NO_WORDS = re.compile(r"(?:Finish: obj=|Generated response )")
 
+_HEALTH, _BANGS = "Health check failed", "!" * 16
 _ANSWER = re.compile(r"(?:'text': |[,:] output: )['\"](?P<text>!{16,})")
 _SAID = 400  # characters of an answer's line that are kept around the answer
 _LEAST = 3
@@ -29,7 +32,7 @@ _LEAST = 3
 class RepeatedLines:
     """Counts them; one block a sort, if it came often enough."""
 
-    literals: ClassVar[tuple[str, ...]] = ("Health check failed", "!!!!!!!!!!!!!!!!")
+    literals: ClassVar[tuple[str, ...]] = (_HEALTH, _BANGS)
 
     def __init__(self) -> None:
         self._found: dict[str, Block] = {}
@@ -42,7 +45,9 @@ class RepeatedLines:
     def feed(self, line: Line, prefix: Prefix) -> Sequence[Block]:
         """Take one line; of log records only, anything else may be quoted."""
         text = prefix.rest
-        if not prefix.stamp or not any(literal in text for literal in self.literals):
+        if _HEALTH not in text and _BANGS not in text:
+            return ()
+        if not prefix.stamp:
             return ()
         if prefix.dated and HEALTH.match(text):
             self._count("health", line, text)

@@ -41,6 +41,8 @@ _STARTS = (
     "scp: Connection closed",
     "sudo: ",
     "Load key ",
+    "Bad owner or permissions on ",
+    "unix_listener: path ",
 )
 _SOMEBODY = re.compile(
     r"[\w.@:%-]{1,253}@?[\w.:%-]{0,253}: Permission denied \([a-z0-9,-]{1,200}\)\.?$|No [A-Z0-9-]{2,20} host key is known for "
@@ -81,6 +83,8 @@ class Ssh:
         "host key is known for",
         "Received disconnect from ",
         "Unable to negotiate with ",
+        "Bad owner or permissions on ",
+        "unix_listener: path ",
         ": Permission denied (",
         "Permission denied, please try again",
         "stdio forwarding failed",

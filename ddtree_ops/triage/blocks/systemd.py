@@ -1,7 +1,8 @@
 """Recognises what systemd itself did to a unit, or couldn't do for it: steps before the program, times, limits.
 
 How the unit's own program ended is told elsewhere (deaths.py): "exit-code" with a status of the program's is no word of
-systemd's own; without one, a command beside the program failed (ExecStartPre=), or the log lacks the line. A block is given out with the unit's result, or at the end of the log if that lacks.
+systemd's own; without one, a command beside the program failed (ExecStartPre=), or the log lacks the line. A block is given
+out with the unit's result, or at the end of the log if that lacks.
 """
 
 from __future__ import annotations

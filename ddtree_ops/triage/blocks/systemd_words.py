@@ -35,14 +35,11 @@ DETAIL = re.compile(
     r"|(?:Neither a valid executable name nor an absolute path|Service has no ExecStart=).{0,500})"
 )
 EXITED = re.compile(
-    UNIT
-    + r"(?P<who>[Mm]ain|[Cc]ontrol|[Mm]ount) process exited, code=(?P<code>\w{1,20}),? status=(?P<status>\d{1,4})"
+    UNIT + r"(?P<who>[Mm]ain|[Cc]ontrol|[Mm]ount) process exited, code=(?P<code>\w{1,20}),? status=(?P<status>\d{1,4})"
     r"(?:/(?P<name>[\w+/-]{1,30}))?"
 )
 #: A unit that this one needs failed, so it was not even begun (src/core/job.c).
-DEPENDENCY = re.compile(
-    r"(?:[\w@:.\\-]{1,255}: )?Job (?P<unit>[\w@:.\\-]{1,250}\.service)/start failed with result 'dependency'"
-)
+DEPENDENCY = re.compile(r"(?:[\w@:.\\-]{1,255}: )?Job (?P<unit>[\w@:.\\-]{1,250}\.service)/start failed with result 'dependency'")
 START_TIMEOUT = re.compile(UNIT + r"(?:[Ss]tart|start-pre|start-post|State 'start[\w-]{0,10}') (?:operation )?timed out\.")
 STOP_TIMEOUT = re.compile(UNIT + r"(?:State '(?:stop|final)[\w-]{0,20}' timed out|[Ss]topping timed out)")
 ASKED = re.compile(

@@ -53,6 +53,7 @@ class Tracebacks:
         self._now_us: int | None = None
         self._looked_us = 0
         self._torn = ""
+        self._latest: tuple[int, Building] | None = None  # the number of the latest line that was taken, and by whom
 
     @property
     def busy(self) -> bool:
@@ -70,6 +71,8 @@ class Tracebacks:
         if line.progress:
             return done
         header = read_header(prefix.rest)
+        if self._active and header is None and self._continued(line, prefix):
+            return done
         if self._active and self._taken(line, prefix, header, done):
             return done
         if header:
@@ -100,13 +103,21 @@ class Tracebacks:
             return False
         key = _key_of(speakers, line, prefix)
         verdict = speakers[key].take(line, prefix) if key else Verdict.STRANGE
-        if verdict is Verdict.TAKEN:
+        if verdict is Verdict.TAKEN and key:
+            self._latest = (line.number, speakers[key])
             return True
         if key and (verdict is Verdict.OVER or header):
             done += self._close(pid, key)
         if prefix.stamp and pid is None:
             self._interrupt(key, done)
         return False
+
+    def _continued(self, line: Line, prefix: Prefix) -> bool:
+        """Whether the line is the rest of the latest one, which was cut where a terminal ended."""
+        if self._latest is None or line.number - self._latest[0] != 1 or not self._latest[1].continues(line, prefix):
+            return False
+        self._latest = (line.number, self._latest[1])
+        return True
 
     def _interrupt(self, but: _Speaker | None, done: list[Block]) -> None:
         """In a text file only the order of lines tells who speaks: a line with a prefix ends what others without one said."""
@@ -144,7 +155,10 @@ class Tracebacks:
 
     def _close(self, pid: int | None, speaker: _Speaker) -> list[Block]:
         speakers = self._active[pid]
-        result = speakers.pop(speaker).finish()
+        building = speakers.pop(speaker)
+        if self._latest and self._latest[1] is building:
+            self._latest = None
+        result = building.finish()
         self._open_count -= 1
         if not speakers:
             del self._active[pid]

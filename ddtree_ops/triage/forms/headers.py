@@ -40,9 +40,7 @@ _FULL = re.compile(
     rf"[A-Z][a-z]{{2}} (?P<date>\d{{4}}-\d\d-\d\d) {_CLOCK}(?:\.(?P<fraction>\d{{1,6}}))? (?P<zone>[A-Z+-][\w:+-]{{0,8}}) "
 )
 # the month in whatever language journalctl spoke: `Apr`, `Mär`, `avril`, `févr.`, `11月`
-_SHORT = re.compile(
-    rf"(?P<month>[^\W\d_]{{2,9}}\.?|\d{{1,2}}[月월]) (?P<day>[ \d]\d) {_CLOCK}(?:\.(?P<fraction>\d{{1,6}}))? "
-)
+_SHORT = re.compile(rf"(?P<month>[^\W\d_]{{2,9}}\.?|\d{{1,2}}[月월]) (?P<day>[ \d]\d) {_CLOCK}(?:\.(?P<fraction>\d{{1,6}}))? ")
 _UNIX = re.compile(r"(?P<seconds>\d{9,11})\.(?P<fraction>\d{6}) ")
 _BOOT = re.compile(r"(?:<\d{1,3}>)?\[ {0,10}(?P<seconds>\d{1,10})\.(?P<fraction>\d{6})\](?:\[ {0,8}[CT]\d{1,8}\])? ?")
 _HUMAN = re.compile(rf"\[[A-Z][a-z]{{2}} (?P<month>[A-Z][a-z]{{2}}) (?P<day>[ \d]\d) {_CLOCK} (?P<year>\d{{4}})\] ?")

@@ -13,9 +13,7 @@ import re
 from ddtree_ops.triage.forms.headers import Header, timeless, within
 
 _SERVICE = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,100}) {2,80}\| ?")
-_WRITER = re.compile(
-    r"(?P<host>[\w.-]{1,253}) (?P<name>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\]|(?<= kernel)): "
-)
+_WRITER = re.compile(r"(?P<host>[\w.-]{1,253}) (?P<name>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\]|(?<= kernel)): ")
 _LIMIT = 64
 
 

@@ -13,7 +13,9 @@ from ddtree_ops.triage.signatures.exec_permission import match_line as exec_deni
 
 _OOM_KILLED = re.compile(r"Reason: {1,24}OOMKilled|\"OOMKilled\": ?true")
 _NVML = re.compile(r"nvml error: (?P<said>[^:]{1,100})|driver/library version mismatch|libnvidia-ml\.so[.\d]*: cannot open")
-_NO_RUNTIME = re.compile(r"could not select device driver|nvidia-container-(?:cli|runtime)\S{0,20}: (?:executable file )?not found")
+_NO_RUNTIME = re.compile(
+    r"could not select device driver|nvidia-container-(?:cli|runtime)\S{0,20}: (?:executable file )?not found"
+)
 _SIGNAL_BASE = 128  # docker(1), "exit status": 128 and the signal's number
 _KILL, _SEGV, _ABRT, _BUS = 137, 139, 134, 135
 
@@ -53,7 +55,7 @@ def _oom_killed() -> Finding:
         "The container reached its memory limit and was killed",
         "The container's cgroup ran out of memory, and the kernel killed a process of it (OOMKilled).",
         (
-            "Raise the container's limit (resources.limits.memory, --memory): loading needs more than serving, and /dev/shm counts.",
+            "Raise the container's limit (resources.limits.memory, --memory): loading needs more than serving; /dev/shm counts.",
             "Load with fewer threads and without CPU offload.",
         ),
         Confidence.CERTAIN,
@@ -64,7 +66,7 @@ def _probe() -> Finding:
     return Finding(
         Kind.UNKNOWN,
         "Kubernetes killed the container: its liveness probe failed",
-        "The kubelet asked the server whether it lives and got no answer in time, so it killed the container: the server was still"
+        "The kubelet asked the server whether it lives, got no answer in time, and killed the container: the server was still"
         " loading, hung, or was too busy to answer.",
         (
             "Give the start its time (startupProbe, or initialDelaySeconds above load, graph capture and warm-up together).",
@@ -79,8 +81,8 @@ def _ended(who: str, code: int) -> Finding:
         return Finding(
             Kind.SIGKILL_UNKNOWN,
             f"{who} was killed (exit code 137, SIGKILL)",
-            f"{who} was ended by SIGKILL. This log doesn't tell who sent it: most often the kernel at the container's memory limit,"
-            " else a stop that took too long.",
+            f"{who} was ended by SIGKILL. This log doesn't tell who sent it: most often the kernel at the container's memory"
+            " limit, else a stop that took too long.",
             (
                 "docker inspect (State.OOMKilled), kubectl describe pod (Reason), and the kernel's log: journalctl -k.",
                 "If it isn't there: a supervisor or a person sent the signal.",
@@ -109,7 +111,9 @@ def _not_started(text: str) -> Finding:
         fix = "nvidia-smi on the host must work first: load or update the driver (after an update of its packages: reboot)."
         return Finding(Kind.UNKNOWN, "The container couldn't be given the GPUs", cause, (fix,), Confidence.CERTAIN)
     if _NO_RUNTIME.search(text):
-        cause = "docker has no runtime that could give GPUs to a container: the NVIDIA container toolkit is missing or not set up."
+        cause = (
+            "docker has no runtime that could give GPUs to a container: the NVIDIA container toolkit is missing or not set up."
+        )
         fix = "Install nvidia-container-toolkit, then nvidia-ctk runtime configure --runtime=docker and restart docker."
         return Finding(Kind.UNKNOWN, "The container couldn't be given the GPUs", cause, (fix,), Confidence.CERTAIN)
     cause = "The container runtime could not start the container's program; its own words stand in the line."

@@ -17,7 +17,7 @@ def hidden(finding: Finding) -> Finding:
     return replace(
         finding,
         kind=Kind.HANG_HIDDEN_ERROR,
-        cause=f"{finding.title} was printed before the server hung. Its process lived on, but the others wait for it ever since.",
+        cause=f"{finding.title} was printed before the server hung. Its process lived on; the others may wait for it ever since.",
         fixes=(_FIX,),
         confidence=Confidence.LIKELY,
     )

@@ -40,7 +40,9 @@ def match(context: Context) -> Finding | None:
         return _finding("Host memory ran out", cause)
     used = context.first(_USED)
     level = f": {used[1]['used']} of {used[1]['total']} were used" if used else ""
-    return _finding("ray ended a worker: host memory ran low", f"The node's memory ran low{level}, and ray killed a worker for it.")
+    return _finding(
+        "ray ended a worker: host memory ran low", f"The node's memory ran low{level}, and ray killed a worker for it."
+    )
 
 
 def _finding(title: str, cause: str) -> Finding:

@@ -14,9 +14,8 @@ from ddtree_ops.triage.signatures.context import Context, Signature
 _LEAK = re.compile(r"\b(?:[Mm]em(?:ory)?|pool) [Ll]eak [Dd]etected")
 _POOL = re.compile(r"[A-Za-z]\w{0,60}(?: Pool)?\s?$")
 _COUNTED = re.compile(
-    r"\[(?P<pool>\w+)\] total=(?P<total>\d+), available=(?P<available>\d+), evictable=(?P<evictable>\d+), protected="
-    r"(?P<protected>\d+)"
-    r"(?:, session_held=(?P<session>\d+))?(?:, uncached=(?P<uncached>\d+))?"
+    r"\[(?P<pool>\w{1,60})\] total=(?P<total>\d{1,18}), available=(?P<available>\d{1,18}), evictable=(?P<evictable>\d{1,18}),"
+    r" protected=(?P<protected>\d{1,18})(?:, session_held=(?P<session>\d{1,18}))?(?:, uncached=(?P<uncached>\d{1,18}))?"
 )
 _PARTS = ("available", "evictable", "protected", "session", "uncached")
 

@@ -12,13 +12,13 @@ from ddtree_ops.triage.signatures.context import Context, Signature
 _TOKENS = re.compile(
     r"(?:(?:Prefill|Decode) out of memory|(?<![\w ])Out of memory)\. (?:Try to lower your batch size|Please set a smaller"
     r" number for)"
-    r"|draft OOM when allocating (?P<draft>\d+) block tokens"
+    r"|draft OOM when allocating (?P<draft>\d{1,18}) block tokens"
 )
 _REQUESTS = re.compile(
     r"alloc_req_slots runs out of memory|Out of memory\. Please set a smaller number for `--max-running-requests`"
 )
-_WANTED = re.compile(r"Try to allocate (?P<wanted>\d+) tokens")
-_THERE = re.compile(r"Available(?: full)? tokens: (?P<there>\d+)")
+_WANTED = re.compile(r"Try to allocate (?P<wanted>\d{1,18}) tokens")
+_THERE = re.compile(r"Available(?: full)? tokens: (?P<there>\d{1,18})\b")
 
 
 def match(context: Context) -> Finding | None:

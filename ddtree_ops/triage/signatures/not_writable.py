@@ -20,10 +20,10 @@ def match(context: Context) -> Finding | None:
         return Finding(
             Kind.UNKNOWN,
             f"A file system is read-only: {path}",
-            f"Writing {path} was refused (EROFS): the kernel made the file system read-only after errors of the disk, it is mounted"
-            " so, or the unit's sandbox (ProtectSystem=, ReadOnlyPaths=) makes it so.",
+            f"Writing {path} was refused (EROFS): the kernel made the file system read-only after errors of the disk, it is"
+            " mounted so, or the unit's sandbox (ProtectSystem=, ReadOnlyPaths=) makes it so.",
             (
-                "journalctl -k | grep -i -e remount -e 'I/O error' shows whether the disk failed: then nothing else helps before.",
+                "journalctl -k | grep -i -e remount -e 'I/O error' shows whether the disk failed: mend that first.",
                 f"findmnt -T {path} shows the mount; ReadWritePaths= opens a path of the unit, and caches can be moved"
                 " (XDG_CACHE_HOME, TRITON_CACHE_DIR).",
             ),

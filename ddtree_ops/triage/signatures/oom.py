@@ -24,9 +24,9 @@ _MESSAGE = re.compile(
 )
 # Others have a class of that name too (ray, numba): theirs is the host's memory, or says so in its message.
 _TYPE = re.compile(r"(?:(?:torch|cupy)(?:\.\w{1,40}){0,4}\.)?OutOfMemoryError$")
-_SIZE = r"(?P<{}>[\d.]+ ?[KMGT]?i?B)"
+_SIZE = r"(?P<{}>(?<![\d.])[\d.]{{1,20}} ?[KMGT]?i?B)"
 _ASKED = re.compile(r"Tried to allocate " + _SIZE.format("size"))
-_GPU = re.compile(r"GPU (?P<gpu>\d+)\b")
+_GPU = re.compile(r"GPU (?P<gpu>\d{1,4})\b")
 _TOTAL = re.compile(_SIZE.format("size") + r" total capacity|total capacity of " + _SIZE.format("size2"))
 _FREE = re.compile(r"of which " + _SIZE.format("size") + r" is free|" + _SIZE.format("size2") + r" free")
 _OWN = re.compile(r"this process has " + _SIZE.format("size") + r" memory in use")

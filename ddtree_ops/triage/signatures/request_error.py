@@ -6,6 +6,7 @@ import re
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
+from ddtree_ops.triage.signatures import port_in_use
 from ddtree_ops.triage.signatures.context import Context, Signature, passes_through
 from ddtree_ops.triage.signatures.engine_dead_secondary import is_engine_death
 
@@ -21,8 +22,8 @@ _TEMPLATE = re.compile(r"jinja2\.|TemplateError|UndefinedError")
 
 def match(context: Context) -> Finding | None:
     """By the header, on its own line or before the traceback's, or by a web server's frames."""
-    if any(is_engine_death(item) for item in context.block.exceptions):
-        return None
+    if any(is_engine_death(item) for item in context.block.exceptions) or port_in_use.match(context):
+        return None  # without an engine, or a port, there is no server that could go on
     said = " ".join((*(line.text for line in context.before[-2:]), context.block.header))
     if _TASK.search(said):
         return _finding(context, Kind.BACKGROUND_TASK_ERROR, "a background task", "One task of the event loop ended with it")

@@ -89,7 +89,8 @@ def _stood(threads: tuple[Thread, ...]) -> str:
         waits = _COLLECTIVE.search(place.function or "") is not None
         if who and waits:
             continue
-        found += f" {f'The main thread of {who}' if who else 'Its main thread'} stood in {place.function} ({place.file}:{place.line})."
+        subject = f"The main thread of {who}" if who else "Its main thread"
+        found += f" {subject} stood in {place.function} ({place.file}:{place.line})."
         found += " It waits for another rank there." if waits else ""
         if found.count(" stood in ") == _TOLD:
             break

@@ -20,7 +20,7 @@ _VERSION = re.compile(
 #: Libraries of the CUDA toolkit whose number is that of CUDA's major version, or moves with it.
 _OF_CUDA = re.compile(
     r"lib(?:cudart|cublas|cublasLt|nvrtc|nvrtc-builtins|nvJitLink|cufft|curand|cusolver|cusparse|cupti|nppc|nvblas)\.so\."
-    r"(?P<major>\d+)"
+    r"(?P<major>\d{1,4})\b"
 )
 
 

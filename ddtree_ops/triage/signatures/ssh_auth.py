@@ -13,6 +13,7 @@ _REFUSED = re.compile(
     r"(?:(?P<user>[\w.-]{1,64})@(?P<host>[\w.:%-]{1,253}): )?Permission denied(?: \((?P<methods>[a-z0-9,-]{1,200})\)"
     r"|, please try again)"
     r"|Too many authentication failures|[Aa]uthentication failed|Invalid/incorrect (?:username/)?password"
+    r"|'s password: ?(?:$|\n|\r)|Enter passphrase for key|[Pp]assword for \S{1,300}: ?(?:$|\n|\r)"
     r"|no mutual signature|sshpass program|bad permissions|No supported authentication methods"
 )
 _PARAMIKO = re.compile(

@@ -44,7 +44,7 @@ def _finding(title: str, cause: str) -> Finding:
         (
             "Let the login use sudo without a password for this (a file in /etc/sudoers.d, checked by visudo -cf), or log"
             " in as root.",
-            "Or give the password: --ask-become-pass, or ansible_become_password from a vault.",
+            "Or let Ansible ask for it (--ask-become-pass), or keep ansible_become_password in a vault.",
         ),
         Confidence.CERTAIN,
     )

@@ -38,13 +38,16 @@ def _dependency(found: re.Match[str], _: Context) -> Finding:
     unit = found["unit"]
     return _finding(
         f"{unit} wasn't started: a unit that it needs failed",
-        f"{unit} requires another unit (Requires=, BindsTo=, a mount of a path that it names), and that one could not be started.",
+        f"{unit} requires another unit (Requires=, BindsTo=, a mount of a path that it names), and that one didn't start.",
         f"systemctl list-dependencies {unit} shows which one; read that one's log, and start it first.",
     )
 
 
 def _command(found: re.Match[str], context: Context) -> Finding | None:
-    unit, status = found["unit"], f"code={found['code']}, status={found['status']}" + (f"/{found['name']}" if found["name"] else "")
+    unit, status = (
+        found["unit"],
+        f"code={found['code']}, status={found['status']}" + (f"/{found['name']}" if found["name"] else ""),
+    )
     if found["who"].lower() == "mount":
         return _finding(
             f"{unit} could not be mounted",

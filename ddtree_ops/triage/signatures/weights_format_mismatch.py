@@ -83,9 +83,7 @@ def _while_loading(context: Context) -> Finding | None:
     key = _KEY.search(ending.message[:500]) if ending.type == "KeyError" else None
     if key:
         cause = f"The checkpoint has a tensor {key['name']} that this model, as configured, has no place for."
-        return _finding(
-            _UNKNOWN_TENSOR, cause, (*_for_name(key["name"]), _OTHER), Confidence.LIKELY
-        )
+        return _finding(_UNKNOWN_TENSOR, cause, (*_for_name(key["name"]), _OTHER), Confidence.LIKELY)
     lacks = context.first(_LACKS)
     if lacks:
         name = lacks[1]["name"] or "at least one tensor"

@@ -11,8 +11,10 @@ import argparse
 import gzip
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,7 +75,6 @@ def _command(unit: str, invocation: str, since: str) -> tuple[str, ...]:
     manager = ("_PID=1", f"UNIT={unit}", f"INVOCATION_ID={invocation}")
     kernel = (
         "_TRANSPORT=kernel",
-        "_TRANSPORT=audit",
         "PRIORITY=0",
         "PRIORITY=1",
         "PRIORITY=2",
@@ -82,27 +83,35 @@ def _command(unit: str, invocation: str, since: str) -> tuple[str, ...]:
         "PRIORITY=5",
     )
     options = ("--quiet", "--no-pager", "--boot", "--output=export", f"--output-fields={FIELDS}", f"--lines={ENTRIES}")
-    meanwhile = (f"--since={since}", *own, "+", *manager, "+", *kernel) if since else (*own, "+", *manager)
-    return ("journalctl", *options, *meanwhile)
+    if not since:  # without a time the kernel's whole boot would come
+        return ("journalctl", *options, *own, "+", *manager)
+    return ("journalctl", *options, f"--since={since}", *own, "+", *manager, "+", *kernel, "+", "_TRANSPORT=audit")
 
 
 def _write(command: tuple[str, ...], path: Path) -> None:
+    """Raises OSError, CalledProcessError where journalctl fails. What it gave until its time was over is kept."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process, gzip.open(file, "wb", compresslevel=3) as packed:
             assert process.stdout is not None
-            deadline = time.monotonic() + READ_SECONDS
-            while chunk := process.stdout.read(1 << 16):
-                packed.write(chunk)
-                if time.monotonic() > deadline:
-                    process.kill()
+            limit = threading.Timer(READ_SECONDS, process.kill)
+            limit.start()
+            try:
+                while chunk := process.stdout.read(1 << 16):
+                    packed.write(chunk)
+            finally:
+                limit.cancel()
+        if process.returncode not in (0, -signal.SIGKILL):
+            raise subprocess.CalledProcessError(process.returncode, command[0])
         file.flush()
         os.fsync(file.fileno())
 
 
 def _forget_oldest(directory: Path) -> None:
-    found = sorted(path for path in directory.iterdir() if path.name.endswith(".export.gz") and not path.name.startswith("."))
-    for path in found[:-KEPT]:
+    """Beyond the newest 20, and what a killed run left half written."""
+    found = sorted(path for path in directory.iterdir() if path.name.endswith(".export.gz"))
+    whole = [path for path in found if not path.name.startswith(".")]
+    for path in (*whole[:-KEPT], *(path for path in found if path.name.startswith("."))):
         path.unlink(missing_ok=True)
 
 
