@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddtree_ops.triage.block import UNNAMED, Device, Evidence, Origin, ParsedException, Thread
 from ddtree_ops.triage.fingerprint import fingerprint
@@ -112,7 +112,7 @@ def groups(run: Run) -> list[Group]:
             group = found[name] = Group(name, finding)
         elif _SURENESS.index(finding.confidence) < _SURENESS.index(group.finding.confidence):
             group.finding = finding  # one rank may know more than the others
-        group.members.append(item)
+        group.members.append(item if item.finding else replace(item, finding=finding))
     return list(_without_doubles(list(found.values())))
 
 
@@ -140,7 +140,7 @@ def _name(item: Observation, finding: Finding) -> str:
 
 
 def _without_doubles(found: list[Group]) -> Iterator[Group]:
-    """A known kind that one process, or somebody unnamed, tells twice in a moment is one event; the fullest print stays."""
+    """A known kind, or a cause without a kind, that one process, or somebody unnamed, tells twice in a moment is one event; the fullest print stays."""
     kept: list[Group] = []
     for group in found:
         double = next((other for other in kept if _is_double(other, group)), None)
@@ -155,12 +155,16 @@ def _without_doubles(found: list[Group]) -> Iterator[Group]:
 
 
 def _is_double(one: Group, other: Group) -> bool:
-    if one.kind is not other.kind or one.kind is Kind.UNKNOWN:
+    if one.kind is not other.kind or (one.kind is Kind.UNKNOWN and not _same_cause(one, other)):
         return False
     if one.exceptions and other.exceptions and not _quotes(one, other):
         return False
     apart = abs((one.first_us or 0) - (other.first_us or 0)) if one.first_us and other.first_us else 0
     return apart <= _CLOSE_US and _same_process(one, other)
+
+
+def _same_cause(one: Group, other: Group) -> bool:
+    return one.finding.cause is not None and one.finding.cause == other.finding.cause
 
 
 def _quotes(one: Group, other: Group) -> bool:

@@ -16,7 +16,7 @@ from ddtree_ops.triage.lines import Line, evidence
 from ddtree_ops.triage.model import Failure
 
 MARK = "ddtree launcher: "
-_WORDS = re.compile(re.escape(MARK) + r"(?:(?P<how>refused|crashed|stalled): )?(?P<reason>.*?)(?: \(exit \d+\))?\s*$")
+_WORDS = re.compile(re.escape(MARK) + r"(?:(?P<how>refused|crashed|stalled): )?(?P<reason>.*?)(?: \(exit \d{1,9}\))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,12 @@ def read_last_words(line: Line) -> LastWords | None:
     """The words in an undated line of the launcher, or None. The caller knows which processes aren't the launcher."""
     if not line.text.startswith(MARK) or not line.entry.message.startswith(MARK):
         return None
-    found = _WORDS.match(line.text)
+    found = _WORDS.match(line.text.rstrip())
     return LastWords(found["how"] or "", found["reason"], evidence(line)) if found else None
 
 
 def says_why(failure: Failure) -> bool:
-    """Whether the log says why: a known kind, an exception, or the launcher's words. Else the title tells only that it died."""
-    known = failure.kind is not Kind.UNKNOWN or bool(failure.exceptions)
+    """Whether the log says why: a known kind, a cause, an exception, or the launcher's words. Else the title tells only that
+    it died."""
+    known = failure.kind is not Kind.UNKNOWN or failure.cause is not None or bool(failure.exceptions)
     return known or any(item.text.startswith(MARK) for item in failure.evidence)

@@ -109,15 +109,15 @@ def _not_started(text: str) -> Finding:
         said = nvml["said"] or nvml.group()
         cause = f"The NVIDIA container runtime couldn't talk to the driver of the host ({said.strip()})."
         fix = "nvidia-smi on the host must work first: load or update the driver (after an update of its packages: reboot)."
-        return Finding(Kind.UNKNOWN, "The container couldn't be given the GPUs", cause, (fix,), Confidence.CERTAIN)
+        return Finding(Kind.UNKNOWN, "The container couldn't be given the GPUs", cause, (fix,), Confidence.LIKELY)
     if _NO_RUNTIME.search(text):
         cause = (
             "docker has no runtime that could give GPUs to a container: the NVIDIA container toolkit is missing or not set up."
         )
         fix = "Install nvidia-container-toolkit, then nvidia-ctk runtime configure --runtime=docker and restart docker."
-        return Finding(Kind.UNKNOWN, "The container couldn't be given the GPUs", cause, (fix,), Confidence.CERTAIN)
-    cause = "The container runtime could not start the container's program; its own words stand in the line."
-    return Finding(Kind.UNKNOWN, "The container couldn't be started", cause, ("Read the end of that line.",), Confidence.LIKELY)
+        return Finding(Kind.UNKNOWN, "The container couldn't be given the GPUs", cause, (fix,), Confidence.LIKELY)
+    fix = "Read the end of that line: the container runtime's own words stand there."
+    return Finding(Kind.UNKNOWN, "The container couldn't be started", None, (fix,), Confidence.UNKNOWN)
 
 
 SIGNATURE = Signature(match)

@@ -25,7 +25,8 @@ _FIXES = (
     "If it happens on one GPU only: look at the kernel's log (journalctl -k) for Xid errors of that GPU.",
     "Try another attention, MoE or sampling back-end, or a release with the kernel's fix.",
 )
-_BARRIER_FIX = "Use --bf16-gemm-backend torch, or a release that has SGLang's PR 32954."
+#: For a kernel of two blocks that lost one of them; SGLang 0.5.13.post1 has no argument to choose another kernel by.
+PARTNER_FIX = "On sm_103 (B300): deploy a newer SGLang, one that has its PR 32954."
 
 
 def match(context: Context) -> Finding | None:
@@ -57,7 +58,7 @@ def _barrier() -> Finding:
         title="A GPU kernel of two blocks lost its partner",
         cause="A BF16 matrix kernel of two cooperating blocks ended one of them while the other still used its memory"
         " (known of sm_103, B300).",
-        fixes=(_BARRIER_FIX,),
+        fixes=(PARTNER_FIX,),
         confidence=Confidence.LIKELY,
     )
 

@@ -7,7 +7,7 @@ import re
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 from ddtree_ops.triage.signatures.context import Context, Signature
-from ddtree_ops.triage.signatures.shared_library import absent_library, undefined_symbol
+from ddtree_ops.triage.signatures.shared_library import Absent, absent_library, undefined_symbol
 
 # torch, utils/cpp_extension.py; torchvision, extension.py
 _DETECTED = re.compile(
@@ -18,12 +18,13 @@ _COMPILED = re.compile(
     r"compiled with different CUDA (?:major )?versions\. PyTorch has CUDA Version=(?P<torch>[\d.]{1,10}) and \w+ has CUDA"
     r" Version=(?P<here>[\d.]{1,10})"
 )
-# torch, c10/cuda; CUDA errors 35, 222 and 803
+# torch, c10/cuda; CUDA errors 35 and 222
 _DRIVER = re.compile(
     r"NVIDIA driver on your system is too old \(found version (?P<found>\d{1,6})\)"
     r"|driver version is insufficient for CUDA runtime version|PTX was compiled with an unsupported toolchain"
-    r"|system has unsupported display driver / cuda driver combination"
 )
+# CUDA error 803, cudaErrorSystemDriverMismatch
+_TWO_DRIVERS = re.compile(r"system has unsupported display driver / cuda driver combination")
 _CUDA_SYMBOL = re.compile(r"_*(?:nvJitLink|nvrtc|cublas|cudart|cusparse|cusolver|cufft|cudnn|cu[A-Z])")
 _RELEASE = (
     "Deploy a release whose wheels are all of one CUDA (torch +cu130, sglang-kernel +cu130): the hash lock is made for that."
@@ -33,12 +34,8 @@ _RELEASE = (
 def match(context: Context) -> Finding | None:
     """A CUDA library of another major version, or the driver's refusal."""
     absent = absent_library(context)
-    if absent and absent.cuda_major:
-        cause = (
-            f"Something was built for {absent.name}, which belongs to CUDA {absent.cuda_major}; this environment has"
-            " another CUDA."
-        )
-        return _finding(f"{absent.name} is missing", cause, _RELEASE)
+    if absent and absent.of_cuda:
+        return _absent(absent)
     for pattern in (_DETECTED, _COMPILED):
         found = context.first(pattern)
         if found:
@@ -58,6 +55,8 @@ def match(context: Context) -> Finding | None:
             f"The NVIDIA driver{has} is older than the CUDA of this runtime.",
             "CUDA 13 needs driver branch R580 or later.",
         )
+    if context.first(_TWO_DRIVERS):
+        return _two_drivers()
     symbol = undefined_symbol(context)
     if symbol and _CUDA_SYMBOL.match(symbol["symbol"] or ""):
         cause = (
@@ -70,8 +69,30 @@ def match(context: Context) -> Finding | None:
     return None
 
 
-def _finding(title: str, cause: str, *fixes: str) -> Finding:
-    return Finding(Kind.CUDA_MAJOR_MISMATCH, title, cause, fixes, Confidence.CERTAIN)
+def _absent(absent: Absent) -> Finding:
+    of = f"belongs to CUDA {absent.cuda_major}" if absent.cuda_major else "is a part of the CUDA toolkit"
+    return _finding(
+        f"{absent.name} is missing",
+        f"Something was built for {absent.name}, which {of}; the dynamic linker doesn't find it here. Most often the environment"
+        " has another CUDA than that.",
+        _RELEASE,
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _two_drivers() -> Finding:
+    return _finding(
+        "The driver's two halves don't fit together",
+        "CUDA's part of the driver (libcuda) and the kernel's part are of versions that don't go together: after an update without"
+        " a reboot, or because a compatibility package (cuda-compat) is found first.",
+        "Reboot after an update of the driver; nvidia-smi shows the kernel's version, `ldconfig -p | grep libcuda` the library.",
+        "Take cuda-compat out of LD_LIBRARY_PATH where the host's driver is new enough by itself.",
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _finding(title: str, cause: str, *fixes: str, confidence: Confidence = Confidence.CERTAIN) -> Finding:
+    return Finding(Kind.CUDA_MAJOR_MISMATCH, title, cause, fixes, confidence)
 
 
 SIGNATURE = Signature(match)

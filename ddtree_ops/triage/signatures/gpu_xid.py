@@ -9,6 +9,7 @@ from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 from ddtree_ops.triage.signatures.context import Context, Signature
+from ddtree_ops.triage.signatures.cuda_illegal_access import PARTNER_FIX
 from ddtree_ops.triage.xids import Fault, Xid, read_xid
 
 _ACTION = re.compile(r"recovery action changed from .{0,40}? to 0x[0-9a-f]{1,8} \((?P<action>[^)]{1,60})\)")
@@ -80,7 +81,7 @@ def match(context: Context) -> Finding | None:
     kind, confidence = known
     wanted = action["action"] if action and action["action"] != "None" else None
     first = (f"Do what the driver asks for: {wanted}.",) if wanted else ()
-    fixes = (_bf16(),) if _PARTNER.search(context.block.text) else ()
+    fixes = (PARTNER_FIX,) if _PARTNER.search(context.block.text) else ()
     return Finding(kind, TITLES[kind], _cause(worst, xids, wanted), (*first, *fixes, *FIXES[kind]), confidence)
 
 
@@ -130,10 +131,6 @@ def _not_started() -> Finding:
         (_RESET, "If a reset doesn't help, take the host's power away for a minute; then have the GPU looked at."),
         Confidence.LIKELY,
     )
-
-
-def _bf16() -> str:
-    return "On sm_103 (B300) with CTA Not Present: --bf16-gemm-backend torch, or a release with SGLang's PR 32954."
 
 
 SIGNATURE = Signature(match)

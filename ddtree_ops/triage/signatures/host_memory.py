@@ -17,7 +17,7 @@ _USED = re.compile(r"was (?P<used>[\d.]{1,12} ?[GMT]i?B) / (?P<total>[\d.]{1,12}
 # torch's c10/core/impl/alloc_cpu.cpp, numpy's _ArrayMemoryError, fork(2) and mmap(2) with ENOMEM
 _REFUSED = re.compile(
     r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory)(?:: you tried to allocate (?P<bytes>\d{1,20}) bytes)?"
-    r"|Unable to allocate (?P<size>[\d.]{1,12} ?[GMT]iB) for an array|\[Errno 12\] Cannot allocate memory"
+    r"|Unable to allocate (?P<size>[\d.]{1,12} ?[KMGTPE]iB) for an array|\[Errno 12\] Cannot allocate memory"
 )
 _TYPES = frozenset({"MemoryError", "ray.exceptions.OutOfMemoryError"})
 _FIXES = (
@@ -36,17 +36,23 @@ def match(context: Context) -> Finding | None:
     if ray is None and (typed is None or not typed.type.startswith("ray.")):
         wanted = refused[1].groupdict() if refused else {}
         size = wanted.get("size") or (f"{int(wanted['bytes']):,} bytes" if wanted.get("bytes") else None)
-        cause = "The host had no memory left" + (f" for {size} that were asked for." if size else " for what was asked for.")
-        return _finding("Host memory ran out", cause)
+        return _finding(
+            "The host gave no more memory",
+            f"The process asked for {size or 'more memory'} and didn't get it: either little was left, or more was asked for than"
+            " there is.",
+            Confidence.LIKELY,
+        )
     used = context.first(_USED)
     level = f": {used[1]['used']} of {used[1]['total']} were used" if used else ""
     return _finding(
-        "ray ended a worker: host memory ran low", f"The node's memory ran low{level}, and ray killed a worker for it."
+        "ray ended a worker: host memory ran low",
+        f"The node's memory ran low{level}, and ray killed a worker for it.",
+        Confidence.CERTAIN,
     )
 
 
-def _finding(title: str, cause: str) -> Finding:
-    return Finding(Kind.HOST_OOM, title, cause, _FIXES, Confidence.CERTAIN)
+def _finding(title: str, cause: str, confidence: Confidence) -> Finding:
+    return Finding(Kind.HOST_OOM, title, cause, _FIXES, confidence)
 
 
 SIGNATURE = Signature(match)

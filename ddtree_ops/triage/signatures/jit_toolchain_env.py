@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
@@ -17,6 +19,7 @@ _NO_TOOL = re.compile(
 )
 _NO_CUDA_HOME = re.compile(r"CUDA_HOME (?:environment variable )?is not set|Could not find CUDA installation")
 _NO_HEADER = re.compile(r"fatal error: (?P<name>[\w./+-]{1,100}): No such file or directory")
+_PYTHON_HEADER = re.compile(r"fatal error: (?P<name>Python\.h): No such file or directory")
 _LINK = re.compile(r"cannot find (?P<name>-l\w{1,40})")
 _GLIBC = re.compile(r"exception specification is incompatible")
 _COMPILER = re.compile(r"unsupported GNU version!|is (?:less than the minimum|greater than the maximum) required version by CUDA")
@@ -25,7 +28,7 @@ _CACHE = re.compile(
     r"|deep_gemm|torchinductor)[^'\n]{0,200})'"
 )
 _BUILD = re.compile(
-    r"[Nn]inja build failed|[Nn]inja exited with status \d+|Error building extension|ninja: build stopped"
+    r"[Nn]inja build failed|[Nn]inja exited with status \d{1,6}|Error building extension|ninja: build stopped"
     r"|Command '?\[?'?(?:[^\s',]{0,200}/)?(?:ninja|nvcc|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|hipcc)(?:-[\d.]{1,6})?'?[ ,]"
     r".{0,10000}?returned non-zero exit status",
     re.DOTALL,
@@ -35,6 +38,17 @@ _INSTALL = (
 )
 
 
+class _Case(NamedTuple):
+    """`look`: where the pattern is searched; its groups fill title, cause and fixes."""
+
+    look: Callable[[Context, re.Pattern[str]], re.Match[str] | None]
+    pattern: re.Pattern[str]
+    title: str
+    cause: str
+    fixes: tuple[str, ...]
+    confidence: Confidence = Confidence.CERTAIN
+
+
 def match(context: Context) -> Finding | None:
     """A tool, a header or a library is missing, or compiler and headers don't fit; a failed build as such is only likely to be
     that. What the compiler printed stands in the message, or above the traceback."""
@@ -42,56 +56,17 @@ def match(context: Context) -> Finding | None:
     found = near[1] if near else _said(context, _NO_TOOL)
     if found:
         return _no_tool(next(item for item in found.groups() if item))
-    if context.first(_NO_CUDA_HOME):
-        return _finding(
-            "CUDA's toolkit isn't found",
-            "A kernel is to be compiled, but CUDA_HOME isn't set and no toolkit was found.",
-            Confidence.CERTAIN,
-            _INSTALL,
-        )
-    absent = _said(context, _NO_HEADER) or _said(context, _LINK)
-    if absent:
-        package = "python3-dev" if absent["name"] == "Python.h" else "the development package that has it"
-        return _finding(
-            f"{absent['name']} is missing",
-            f"A kernel is to be compiled, but {absent['name']} isn't on this host.",
-            Confidence.CERTAIN,
-            f"Install {package}.",
-        )
-    if _said(context, _GLIBC):
-        cause = "This system's glibc (2.41 or later) declares functions in another way than the CUDA toolkit's headers."
-        return _finding(
-            "glibc and CUDA's headers don't fit",
-            cause,
-            Confidence.CERTAIN,
-            "Use a toolkit (13.1 or later) that knows this glibc, or an older base image.",
-        )
-    if _said(context, _COMPILER):
-        return _finding(
-            "The C++ compiler doesn't fit CUDA",
-            "nvcc doesn't take this version of g++.",
-            Confidence.CERTAIN,
-            "Install the g++ that it names and set CC, CXX and NVCC_PREPEND_FLAGS=-ccbin.",
-        )
-    cache = context.first(_CACHE)
-    if cache:
-        cause = f"The cache of compiled kernels can't be written: {cache[1]['path']}."
-        return _finding(
-            "The cache of kernels isn't writable",
-            cause,
-            Confidence.CERTAIN,
-            "Give the unit's user a cache directory of its own (XDG_CACHE_HOME, TRITON_CACHE_DIR, FLASHINFER_WORKSPACE_BASE).",
-        )
-    if context.first(_BUILD):
-        cause = "A kernel that is compiled at run time couldn't be built; the compiler's own lines say why."
-        return _finding(
-            "Building a kernel failed",
-            cause,
-            Confidence.LOW,
-            _INSTALL,
-            "After an upgrade clear ~/.cache/flashinfer and ~/.cache/tvm-ffi: they may hold files of the former stack.",
-        )
+    for case in _CASES:
+        found = case.look(context, case.pattern)
+        if found:
+            title, cause, *fixes = (text.format_map(found.groupdict()) for text in (case.title, case.cause, *case.fixes))
+            return _finding(title, cause, case.confidence, *fixes)
     return None
+
+
+def _in_message(context: Context, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    found = context.first(pattern)
+    return found[1] if found else None
 
 
 def _said(context: Context, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -117,5 +92,48 @@ def _no_tool(tool: str) -> Finding:
 def _finding(title: str, cause: str, confidence: Confidence, *fixes: str) -> Finding:
     return Finding(Kind.JIT_TOOLCHAIN_ENV, title, cause, fixes, confidence)
 
+
+_ABSENT = ("{name} is missing", "A kernel is to be compiled, but {name} isn't on this host.")
+_CASES = (
+    _Case(
+        _in_message,
+        _NO_CUDA_HOME,
+        "CUDA's toolkit isn't found",
+        "A kernel is to be compiled, but CUDA_HOME isn't set and no toolkit was found.",
+        (_INSTALL,),
+    ),
+    _Case(_said, _PYTHON_HEADER, *_ABSENT, ("Install python3-dev.",)),
+    _Case(_said, _NO_HEADER, *_ABSENT, ("Install the development package that has it.",)),
+    _Case(_said, _LINK, *_ABSENT, ("Install the development package that has it.",)),
+    _Case(
+        _said,
+        _GLIBC,
+        "glibc and CUDA's headers don't fit",
+        "This system's glibc (2.41 or later) declares functions in another way than the CUDA toolkit's headers.",
+        ("Use a toolkit (13.1 or later) that knows this glibc, or an older base image.",),
+    ),
+    _Case(
+        _said,
+        _COMPILER,
+        "The C++ compiler doesn't fit CUDA",
+        "nvcc doesn't take this version of g++.",
+        ("Install the g++ that it names and set CC, CXX and NVCC_PREPEND_FLAGS=-ccbin.",),
+    ),
+    _Case(
+        _in_message,
+        _CACHE,
+        "The cache of kernels isn't writable",
+        "The cache of compiled kernels can't be written: {path}.",
+        ("Give the unit's user a cache directory of its own (XDG_CACHE_HOME, TRITON_CACHE_DIR, FLASHINFER_WORKSPACE_BASE).",),
+    ),
+    _Case(
+        _in_message,
+        _BUILD,
+        "Building a kernel failed",
+        "A kernel that is compiled at run time couldn't be built; the compiler's own lines say why.",
+        (_INSTALL, "After an upgrade clear ~/.cache/flashinfer and ~/.cache/tvm-ffi: they may hold files of the former stack."),
+        Confidence.LOW,
+    ),
+)
 
 SIGNATURE = Signature(match)

@@ -19,9 +19,15 @@ _TOO_OLD = re.compile(
     r"(?P<name>[\w.-]{1,60}) is installed with version (?P<has>\S{1,40}), which is less than the minimum required version "
     r"(?P<needs>\S{1,40})"
 )
+# transformers, utils/versions.py: what is there isn't what is asked for
+_OTHER_VERSION = re.compile(
+    r"^(?P<name>[A-Za-z][\w.-]{0,60})(?P<needs>[<>=!~]=?[\w.,<>=!~*+-]{1,80}) is required[^\n]{0,200}?, but found "
+    r"(?:[\w.-]{1,60}==)?(?P<has>\w[\w.+-]{0,40}?)\.?(?:\s|$)"
+)
+# "is required" alone may be said of anything: a GPU, a token, an argument
 _INSTALL = re.compile(
     r"(?:[Pp]lease install|[Ii]nstall it with)[^\n]{0,60}?pip install ['\"]?(?P<name>[\w.\[\],<>=-]{1,80})|"
-    r"(?P<pkg>[\w.-]{1,60}) (?:package )?is (?:required|not installed)"
+    r"(?P<pkg>(?<![\w.<>=-])[a-z][\w.-]{1,60})[`'\"]? (?:package is (?:required|not installed)|is not installed)"
 )
 #: Said by sgl_kernel after each of its tries; what the tries before it met is the reason.
 _LAST_RESORT = "common_ops"
@@ -47,9 +53,12 @@ def match(context: Context) -> Finding | None:
         found = _REQUIRES.search(item.message)
         if found:
             return _absent((found["names"] or found["failed"]).strip())
+        found = _OTHER_VERSION.search(item.message[:1000])
+        if found:
+            return _other_version(found)
         found = _INSTALL.search(item.message[:1000])
         if found:
-            return _absent(found["name"] or found["pkg"])
+            return _absent(found["name"] or found["pkg"], Confidence.CERTAIN if found["name"] else Confidence.LIKELY)
     old = context.near("is installed with version", _TOO_OLD)
     if old:
         name, has, needs = (old[1][key] for key in ("name", "has", "needs"))
@@ -69,11 +78,18 @@ def _no_submodule(name: str) -> Finding:
     )
 
 
-def _absent(name: str) -> Finding:
+def _other_version(found: re.Match[str]) -> Finding:
+    name, needs, has = found["name"], found["needs"], found["has"]
+    return _finding(
+        f"{name} isn't of the version that is needed", f"{name} is installed as {has}, but {needs} is needed.", Confidence.CERTAIN
+    )
+
+
+def _absent(name: str, confidence: Confidence = Confidence.CERTAIN) -> Finding:
     return _finding(
         f"Python package {name} is missing",
         f"{name} isn't installed in the environment that runs the server.",
-        Confidence.CERTAIN,
+        confidence,
     )
 
 

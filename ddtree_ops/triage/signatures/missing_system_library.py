@@ -39,7 +39,7 @@ def match(context: Context) -> Finding | None:
     if context.first(_TRITON):
         return _driver()
     absent = absent_library(context)
-    if absent is None or absent.cuda_major:
+    if absent is None or absent.of_cuda:
         return None
     if absent.name.startswith("libcuda.so"):
         return _driver()

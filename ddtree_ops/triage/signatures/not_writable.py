@@ -41,7 +41,7 @@ def match(context: Context) -> Finding | None:
             "Make HF_HOME/modules (or HF_MODULES_CACHE) writable for the unit's user, and the same for all ranks:"
             f" namei -l {path}.",
         ),
-        Confidence.CERTAIN,
+        Confidence.LIKELY,
     )
 
 

@@ -1,4 +1,4 @@
-"""One request, or one background task, failed; the server goes on."""
+"""One request, or one background task, failed: by itself that ends no server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def match(context: Context) -> Finding | None:
 def _finding(context: Context, kind: Kind, where: str, what: str) -> Finding:
     item = next((one for one in reversed(context.block.exceptions) if not one.type.endswith("Group")), context.ending)
     first = " ".join(item.message.split("\n", 1)[0].split())[:200]
-    fixes = ["Send the same request alone: if it fails again, it is the request; nothing needs to be restarted."]
+    fixes = ["Send the same request alone: if it fails again, it is the request."]
     if kind is Kind.BACKGROUND_TASK_ERROR:
         fixes = ["Watch whether answers still come (`smoke`); a task that serves everybody ends the server by itself."]
     elif _TEMPLATE.search(item.type):
@@ -46,7 +46,7 @@ def _finding(context: Context, kind: Kind, where: str, what: str) -> Finding:
     return Finding(
         kind=kind,
         title=f"{context.ending.type} in {where}",
-        cause=f"{what}: {f'{item.type}: {first}'.rstrip('.: ')}. The server goes on.",
+        cause=f"{what}: {f'{item.type}: {first}'.rstrip('.: ')}.",
         fixes=tuple(fixes),
         confidence=Confidence.CERTAIN,
     )

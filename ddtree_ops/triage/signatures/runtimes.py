@@ -1,4 +1,7 @@
-"""Fixes in the words of the server that runs: the signatures name SGLang's arguments, vLLM has other names for most of them."""
+"""Fixes in the words of the server that runs: the signatures name SGLang's arguments, vLLM has other names for most of them.
+
+A finding may quote the log; what stands there stays as it was printed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from ddtree_ops.triage.signatures.context import Context, passes_through
 
 #: SGLang's argument and vLLM's with that meaning (vLLM 0.11, engine/arg_utils.py); None: vLLM has nothing like it.
 VLLM: dict[str, str | None] = {
-    "--bf16-gemm-backend": None,
     "--chunked-prefill-size": "--max-num-batched-tokens",
     "--context-length": "--max-model-len",
     "--cuda-graph-max-bs": "--max-cudagraph-capture-size",
@@ -47,23 +49,35 @@ def in_its_words(context: Context, finding: Finding) -> Finding:
     if context.facts.server_args or passes_through(frames, file="/sglang/"):
         return finding
     if passes_through(frames, file="/vllm/"):
-        return _translated(finding, VLLM, "vLLM")
+        return _translated(finding, _of_our_own(VLLM, context), None if "SGLang" in _said(context) else "vLLM")
     if any(passes_through(frames, file=file) for file in _OTHERS):
-        return _translated(finding, dict.fromkeys(VLLM), None)
+        return _translated(finding, _of_our_own(dict.fromkeys(VLLM), context), None)
     return finding
+
+
+def _said(context: Context) -> str:
+    return "\n".join((*(item.message for item in context.block.exceptions), context.block.text))
+
+
+def _of_our_own(names: dict[str, str | None], context: Context) -> dict[str, str | None]:
+    """Without the arguments that the log itself names: its server has them."""
+    printed = frozenset(_ARGUMENT.findall(_said(context)))
+    return {name: other for name, other in names.items() if name not in printed}
 
 
 def _translated(finding: Finding, names: dict[str, str | None], server: str | None) -> Finding:
     fixes = tuple(text for fix in finding.fixes if (text := _fix(fix, names, server)))
-    cause = finding.cause
-    if cause:
-        cause = _ARGUMENT.sub(lambda found: names.get(found[0], found[0]) or found[0], cause)
-        cause = cause.replace("SGLang", server) if server else cause
-    return replace(finding, cause=cause, fixes=fixes)
+    if finding.fixes and not fixes:
+        fixes = (f"{server or 'This server'} has no argument like SGLang's for this: look into its documentation.",)
+    return replace(finding, cause=_words(finding.cause, names, server) if finding.cause else None, fixes=fixes)
 
 
 def _fix(text: str, names: dict[str, str | None], server: str | None) -> str | None:
     if any(names.get(name, name) is None for name in _ARGUMENT.findall(text)):
         return None
-    text = _ARGUMENT.sub(lambda found: names.get(found[0]) or found[0], _VALUE.sub("", text))
+    return _words(_VALUE.sub("", text), names, server)
+
+
+def _words(text: str, names: dict[str, str | None], server: str | None) -> str:
+    text = _ARGUMENT.sub(lambda found: names.get(found[0]) or found[0], text)
     return text.replace("an SGLang", f"a {server}").replace("SGLang", server) if server else text

@@ -1,5 +1,5 @@
-"""What the dynamic linker says of a library that couldn't be loaded (glibc's elf/dl-load.c and dl-lookup.c, as dlopen's"
-" message)."""
+"""What the dynamic linker says of a library that couldn't be loaded (glibc's elf/dl-load.c and dl-lookup.c, as dlopen's
+message)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ _VERSION = re.compile(
     r"version `(?P<version>(?:GLIBC|GLIBCXX|CXXABI|GCC)_[\w.]{1,20})' not found(?: \(required by (?P<file>[^)]{1,300})\))?"
 )
 
-#: Libraries of the CUDA toolkit whose number is that of CUDA's major version, or moves with it.
+#: Libraries of the CUDA toolkit. The first ones have CUDA's major version as their number; the others count by themselves
+#: (CUDA 12 has libcufft.so.11, libcurand.so.10, libcusolver.so.11).
 _OF_CUDA = re.compile(
-    r"lib(?:cudart|cublas|cublasLt|nvrtc|nvrtc-builtins|nvJitLink|cufft|curand|cusolver|cusparse|cupti|nppc|nvblas)\.so\."
-    r"(?P<major>\d{1,4})\b"
+    r"lib(?:(?:cudart|cublas|cublasLt|nvrtc|nvrtc-builtins|nvJitLink)\.so\.(?P<major>\d{1,4})\b"
+    r"|(?:cufft|cufftw|curand|cusolver|cusparse|cupti|npp[a-z]{1,4}|nvblas)\.so)"
 )
 
 
 class Absent(NamedTuple):
-    """A library that isn't there; `cuda_major`: the CUDA that it belongs to, for the toolkit's own."""
+    """A library that isn't there; `of_cuda`: it is the toolkit's own; `cuda_major`: the CUDA that its name tells then."""
 
     name: str
+    of_cuda: bool
     cuda_major: str | None
 
 
@@ -38,7 +40,7 @@ def absent_library(context: Context) -> Absent | None:
         return None
     name = found[1]["name"]
     cuda = _OF_CUDA.match(name)
-    return Absent(name, cuda["major"] if cuda else None)
+    return Absent(name, cuda is not None, cuda["major"] if cuda else None)
 
 
 def undefined_symbol(context: Context) -> re.Match[str] | None:

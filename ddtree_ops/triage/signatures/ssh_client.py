@@ -50,7 +50,7 @@ def match(context: Context) -> Finding | None:
 
 
 def _finding(title: str, cause: str, fix: str) -> Finding:
-    return Finding(Kind.UNKNOWN, title, cause, (fix,), Confidence.CERTAIN)
+    return Finding(Kind.UNKNOWN, title, cause, (fix,), Confidence.LIKELY)
 
 
 SIGNATURE = Signature(match)

@@ -56,7 +56,7 @@ def _unknown() -> Finding:
             "Ask for the host's key another way, add it to known_hosts (ssh-keyscan HOST, compared by ssh-keygen -lf),"
             " and try again.",
         ),
-        Confidence.CERTAIN,
+        Confidence.LIKELY,
     )
 
 

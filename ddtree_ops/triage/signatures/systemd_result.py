@@ -57,12 +57,14 @@ def _command(found: re.Match[str], context: Context) -> Finding | None:
     if found["who"].lower() != "control":
         return None
     said = next((line.removeprefix(SAID) for line in context.block.lines if line.startswith(SAID)), None)
-    words_of_it = f"; it said: {said}" if said else ""
+    cause = (
+        f"A command that systemd runs around the program of {unit} (ExecStartPre= most often; ExecStart= itself where the unit"
+        f" forks) ended with an error ({status}); it said: {said}."
+    )
     return _finding(
         f"A command of {unit} beside its main process failed",
-        f"A command that systemd runs around the program of {unit} (ExecStartPre= most often; ExecStart= itself where the unit"
-        f" forks) ended with an error ({status}){words_of_it}.",
-        f"systemctl status {unit} names the command; run it by hand as the unit's user.",
+        cause if said else None,
+        f"systemctl status {unit} names the command (ExecStartPre= most often); run it by hand as the unit's user.",
     )
 
 
@@ -71,14 +73,14 @@ def _result(found: re.Match[str], _: Context) -> Finding | None:
     if why is None:
         return None
     return _finding(
-        f"{found['unit']} failed with result '{found['result']}'",
-        f"systemd says of {found['unit']}: {why}. This log doesn't tell more.",
+        f"{found['unit']} failed with result '{found['result']}': {why}",
+        None,
         f"journalctl -u {found['unit']} of that time tells what it wrote; coredumpctl list shows crashes.",
     )
 
 
-def _finding(title: str, cause: str, fix: str) -> Finding:
-    return Finding(Kind.UNKNOWN, title, cause, (fix,), Confidence.CERTAIN)
+def _finding(title: str, cause: str | None, fix: str) -> Finding:
+    return Finding(Kind.UNKNOWN, title, cause, (fix,), Confidence.LIKELY if cause else Confidence.UNKNOWN)
 
 
 SIGNATURE = Signature(match)

@@ -67,18 +67,19 @@ def _stop_timeout(found: re.Match[str], _: Context) -> Finding:
         f"{found['unit']} was told to stop and didn't end within TimeoutStopSec=, so systemd killed it; it had not failed"
         f" before.",
         ("Raise TimeoutStopSec= above the time that running requests may take, or see what keeps the server (py-spy dump).",),
-        Confidence.CERTAIN,
+        Confidence.LIKELY,
     )
 
 
 def _asked(found: re.Match[str], _: Context) -> Finding:
+    killed = found["signal"] == "KILL"
     return Finding(
-        Kind.SIGKILL_UNKNOWN if found["signal"] == "KILL" else Kind.UNKNOWN,
+        Kind.SIGKILL_UNKNOWN if killed else Kind.UNKNOWN,
         f"Somebody asked systemd to send SIG{found['signal']}",
         f"systemd sent SIG{found['signal']} to process {found['pid']} of {found['unit']} because a client asked for it"
         " (systemctl kill): it did not fail by itself.",
         ("Find who did: last, the log of sudo, and what else manages units on this host.",),
-        Confidence.CERTAIN,
+        Confidence.CERTAIN if killed else Confidence.LIKELY,
     )
 
 

@@ -73,7 +73,7 @@ def _finding(cause: str, confidence: Confidence) -> Finding:
         fixes=(
             "Put the transformers that the model's card names into the release's lock and deploy it; SGLang pins one that it"
             " was tested with.",
-            "A --model-path of a revision from before the model moved to that transformers may do too.",
+            "An older --revision of the model, from before it moved to that transformers, may do too.",
         ),
         confidence=confidence,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ddtree_ops.fleet.hardware import B300_8X, RTX_PRO_6000_8X
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding, Number
 from ddtree_ops.triage.signatures.context import Context, Signature
@@ -51,7 +52,8 @@ def _kernel(context: Context) -> str:
 
 def _fixes(context: Context, has: str | None) -> tuple[str, ...]:
     stack = " ".join(f"{frame.file} {frame.function} {frame.code or ''}" for frame in context.frames)
-    blackwell = " (sm_120 has 101376 bytes, the data centre parts 232448)" if has == "101376" else ""
+    small, large = RTX_PRO_6000_8X.shared_memory_bytes, B300_8X.shared_memory_bytes
+    blackwell = f" (sm_120 has {small} bytes, the data centre parts {large})" if has == str(small) else ""
     if _MOE.search(stack):
         first = (
             "Put a tuned MoE table for this device's name into SGLang's configs (benchmark/kernels/fused_moe_triton), or"

@@ -50,7 +50,7 @@ def match(context: Context) -> Finding | None:
     if ending.type.rsplit(".", 1)[-1] not in _REFUSALS:
         return None
     raising = ending.frames[-1].file if ending.frames else ""
-    if _CHECKS.search(raising):
+    if _CHECKS.search(raising) and _is_deliberate(ending):
         return _refused(ending, context.facts)
     divided = context.near("divisible by", _DIVISIBLE)
     if divided and context.phase in (*_EARLY, FailurePhase.GRAPH_CAPTURE):
@@ -66,6 +66,14 @@ def match_line(text: str) -> Finding | None:
     return (
         _finding(f"{found['one']} excludes {found['two']}.", ("Give only one of them.",), Confidence.CERTAIN) if found else None
     )
+
+
+def _is_deliberate(ending: ParsedException) -> bool:
+    """Whether a check refused, and not the interpreter: a slip in the code raises where no `raise` or `assert` stands."""
+    code = (ending.frames[-1].code or "").lstrip()
+    if not code:
+        return ending.type != "TypeError" or bool(_FLAG.search(ending.message))
+    return code.startswith(("raise", "assert")) or bool(_FLAG.search(ending.message))
 
 
 def _refused(ending: ParsedException, facts: Facts) -> Finding:
