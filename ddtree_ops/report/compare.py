@@ -51,11 +51,6 @@ class Comparison:
     differences: tuple[Difference, ...]
 
     @property
-    def same(self) -> bool:
-        """Whether they tell of the same failure, or neither of any."""
-        return self.sameness is Sameness.SAME
-
-    @property
     def exit_code(self) -> int:
         """0 same, 6 different, 10 inconclusive (DESIGN's table)."""
         return {Sameness.SAME: 0, Sameness.DIFFERENT: 6, Sameness.INCONCLUSIVE: 10}[self.sameness]

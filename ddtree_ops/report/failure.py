@@ -15,7 +15,6 @@ from ddtree_ops.report.as_data import event_data, failure_data
 from ddtree_ops.report.as_markdown import report_markdown
 from ddtree_ops.report.as_terminal import report_lines
 from ddtree_ops.report.cleaning import clean_event, clean_failure
-from ddtree_ops.report.root_line import root_cursor
 from ddtree_ops.report.safe_text import one_line, rfc3339
 from ddtree_ops.report.terminal_page import Page
 from ddtree_ops.report.timeline import Timeline, timeline
@@ -45,11 +44,6 @@ class FailureReport:
     def root(self) -> Failure | None:
         """The root failure, or None."""
         return next((item for item in self.failures if item.role is Role.ROOT), None)
-
-    @property
-    def root_cursor(self) -> str | None:
-        """The journal cursor of the line that tells the root failure, for `logs` to mark; None if nothing failed."""
-        return root_cursor((self.root,)) if self.root else None
 
     def cleaned(self) -> FailureReport:
         """The report with texts that may be shown: no control or invisible characters, no credentials."""

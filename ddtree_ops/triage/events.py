@@ -48,7 +48,10 @@ _SERVER: tuple[tuple[Sign, re.Pattern[str]], ...] = (
     (Sign.SIGTERM, re.compile(r"(?:Signal )?SIGTERM received")),
     (Sign.DRAINED, re.compile(r"Gracefully exiting")),
     (Sign.KILL_TREE, re.compile(r"kill_process_tree called")),
-    (Sign.CHILD_DIED, re.compile(r"Subprocess (?P<name>\S{1,200}) \(pid=(?P<pid>\d{1,10})\) crashed with exit code (?P<code>-?\d{1,9})\b")),
+    (
+        Sign.CHILD_DIED,
+        re.compile(r"Subprocess (?P<name>\S{1,200}) \(pid=(?P<pid>\d{1,10})\) crashed with exit code (?P<code>-?\d{1,9})\b"),
+    ),
     (Sign.RANK_DEAD, re.compile(r"Rank (?P<rank>\d{1,9}) scheduler is dead|Exit code: (?P<code>-?\d{1,9})$")),
     (
         Sign.DIAGNOSTICS,

@@ -54,6 +54,11 @@ _EXPLAINS: dict[Kind, Callable[[Group], bool]] = {
     Kind.DISK_FULL: _by_full_disk,
     Kind.PLUGIN_INTERFACE_MISMATCH: _by_plugin,
 }
+# It says itself that the reason is another process's, and stands elsewhere.
+_DEFERS = re.compile(
+    r"(?i)error raised in (?:sub|child )process|see (?:the )?(?:logs?|stack trace|traceback|output) (?:above|for|of)"
+)
+_NEXT_US = 5_000_000
 _TELLING = 12  # characters of a message that doesn't stand in another one by chance
 _NEAR_US = 15 * 60 * 1_000_000  # NCCL waits ten minutes for a rank whose GPU is gone
 
@@ -72,9 +77,11 @@ def quotes(one: Group, other: Group) -> bool:
     """Whether `one`, of which nothing is known, only passes on what `other` says, of which something is."""
     if one is other or one.kind is not Kind.UNKNOWN or other.kind is Kind.UNKNOWN or not (one.exceptions and other.exceptions):
         return False
-    said = other.exceptions[-1]
-    first = said.message.split("\n", 1)[0].strip()
-    return len(first) >= _TELLING and any(first in item.message for item in one.exceptions)
+    first = other.exceptions[-1].message.split("\n", 1)[0].strip()
+    if len(first) >= _TELLING and any(first in item.message for item in one.exceptions):
+        return True
+    apart = abs((one.first_us or 0) - (other.first_us or 0)) if one.first_us and other.first_us else 0
+    return apart <= _NEXT_US and any(_DEFERS.search(item.message[:2000]) for item in one.exceptions)
 
 
 def is_lost_child(group: Group) -> bool:

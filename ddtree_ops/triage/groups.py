@@ -140,7 +140,8 @@ def _name(item: Observation, finding: Finding) -> str:
 
 
 def _without_doubles(found: list[Group]) -> Iterator[Group]:
-    """A known kind, or a cause without a kind, that one process, or somebody unnamed, tells twice in a moment is one event; the fullest print stays."""
+    """A known kind, or a cause without one, that a process, or somebody unnamed, tells twice in a moment is one event; the
+    fullest print stays."""
     kept: list[Group] = []
     for group in found:
         double = next((other for other in kept if _is_double(other, group)), None)

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.triage.entry import OUTPUT_FIELDS
 from ddtree_ops.triage.forms.export_stream import read_export
-from ddtree_ops.triage.forms.json_lines import read_json
 
-__all__ = ["follow", "last_cursor", "matches", "parse_cursor", "read", "read_export", "read_json"]
+__all__ = ["follow", "last_cursor", "matches", "parse_cursor", "read", "read_export"]
 
 _JOURNALCTL = ("journalctl", "--quiet", "--no-pager", "--output=export")
 _KERNEL = ("+", "_TRANSPORT=kernel", "_TRANSPORT=audit")  # SELinux and AppArmor speak through audit

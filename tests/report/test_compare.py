@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ddtree_ops.report.compare import compare
+from ddtree_ops.report.compare import Sameness, compare
 from ddtree_ops.report.entries import triage_entries
 from ddtree_ops.report.failure import FailureReport
 from tests.report.reports import of
@@ -21,14 +21,14 @@ def changed(name: str, *pairs: tuple[str, str]) -> FailureReport:
 
 def test_a_report_is_the_same_as_itself() -> None:
     found = compare(of("tp2_ddtree_shape"), of("tp2_ddtree_shape"))
-    assert (found.same, found.exit_code, found.differences) == (True, 0, ())
+    assert (found.sameness, found.exit_code, found.differences) == (Sameness.SAME, 0, ())
     assert found.to_text() == "Same failure, fingerprint 20aebe97976f2c3f\n"
 
 
 def test_values_ranks_and_lines_make_no_other_failure() -> None:
     other = changed("tp2_ddtree_shape", ("(33)", "(17)"), (" TP0]", " TP4]"), ("line 448", "line 449"))
     found = compare(of("tp2_ddtree_shape"), other)
-    assert found.same
+    assert found.sameness is Sameness.SAME
     assert {item.what for item in found.differences} == {"message", "number", "place"}
     assert not any(item.decides for item in found.differences)
     (number,) = (item for item in found.differences if item.what == "number")
@@ -39,7 +39,7 @@ def test_values_ranks_and_lines_make_no_other_failure() -> None:
 
 def test_another_frame_makes_another_failure_and_is_named() -> None:
     found = compare(of("tp2_ddtree_shape"), changed("tp2_ddtree_shape", ("in fill_from", "in fill_to")))
-    assert (found.same, found.exit_code) == (False, 6)
+    assert (found.sameness, found.exit_code) == (Sameness.DIFFERENT, 6)
     (frame,) = (item for item in found.differences if item.what == "frame")
     assert frame.a == "sglang/srt/model_executor/cuda_graph_buffer_registry.py in fill_from"
     assert frame.b == "sglang/srt/model_executor/cuda_graph_buffer_registry.py in fill_to"
@@ -60,7 +60,7 @@ def test_a_failure_and_none() -> None:
     found = compare(of("dflash_ok"), of("tp2_rank1_raise"))
     assert found.exit_code == 6
     assert [(item.what, item.a, item.b) for item in found.differences] == [("verdict", "No failure found", "Failure")]
-    assert compare(of("dflash_ok"), of("dflash_ok")).same
+    assert compare(of("dflash_ok"), of("dflash_ok")).sameness is Sameness.SAME
 
 
 def test_nothing_to_judge_by_is_no_answer() -> None:

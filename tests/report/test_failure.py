@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from ddtree_ops.report.failure import FailureReport, schema
+from ddtree_ops.report.root_line import root_cursor
 from ddtree_ops.report.safe_text import cut, one_line, rfc3339
 from tests.report.reports import full, hostile, of, of_case
 from tests.triage.journals import NAMES, recorded
@@ -88,12 +89,12 @@ def test_a_message_of_a_megabyte_is_whole_in_json() -> None:
 
 def test_no_failure_has_no_root() -> None:
     assert of("dflash_ok").root is None
-    assert of("dflash_ok").root_cursor is None
+    assert root_cursor(of("dflash_ok").failures) is None
 
 
 def test_the_root_line_is_where_the_ending_exception_says_itself() -> None:
     report = of("tp2_rank1_raise")
-    (entry,) = [item for item in recorded("tp2_rank1_raise") if item.cursor == report.root_cursor]
+    (entry,) = [item for item in recorded("tp2_rank1_raise") if item.cursor == root_cursor(report.failures)]
     assert entry.message == "RuntimeError: draft state lost between steps"
 
 

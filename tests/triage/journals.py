@@ -8,16 +8,22 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ddtree_ops.triage.entry import JournalEntry, LineBreak
-from ddtree_ops.triage.forms.json_lines import read_json
+from ddtree_ops.triage.forms.json_lines import JsonLines
+from ddtree_ops.triage.forms.line_reader import read_lines
 
 CASES = Path(__file__).parent.parent / "cases" / "recorded"
 NAMES = tuple(sorted(path.name for path in CASES.iterdir()))
 START_US = 1_795_977_000_000_000
 
 
+def read_json(chunks: Iterable[bytes]) -> list[JournalEntry]:
+    """The entries of a JSON journal."""
+    return [item for item in read_lines(chunks, JsonLines(), None) if isinstance(item, JournalEntry)]
+
+
 def recorded(name: str) -> list[JournalEntry]:
     """The entries of a recorded journal."""
-    return list(read_json([(CASES / name / "journal.jsonl").read_bytes()]))
+    return read_json([(CASES / name / "journal.jsonl").read_bytes()])
 
 
 def written(

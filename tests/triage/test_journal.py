@@ -15,6 +15,7 @@ from ddtree_ops.triage import journal
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
 from ddtree_ops.triage.forms.export_stream import ExportReader
 from ddtree_ops.triage.forms.json_lines import parse_json_line
+from tests.triage.journals import read_json
 
 PLAIN = b"__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=17\n_PID=9\nPRIORITY=6\n_LINE_BREAK=pid-change\nMESSAGE=a = b\n\n"
 
@@ -79,7 +80,7 @@ def test_export_other_bytes_are_refused(data: bytes) -> None:
 def test_json_forms_of_a_message() -> None:
     values: list[object] = ["text", [13, 97, 255], None, ["one", "two"], [[104, 105], [106]]]
     data = b"".join(json.dumps({"MESSAGE": value, "_PID": "5"}).encode() + b"\n" for value in values)
-    entries = list(journal.read_json([data[:40], data[40:]]))
+    entries = read_json([data[:40], data[40:]])
     assert [entry.message for entry in entries] == ["text", "\ra\ufffd", "", "two", "j"]
     assert [entry.truncated for entry in entries] == [False, False, True, False, False]
 
@@ -91,7 +92,7 @@ def test_json_manager_lines_have_the_units_name_and_invocation() -> None:
 
 
 def test_json_other_lines_are_kept_as_text() -> None:
-    entries = list(journal.read_json([b'-- No entries --\n{"MESSAGE": "cut\n\n[1]\n' + b"[" * 100_000 + b"\n"]))
+    entries = read_json([b'-- No entries --\n{"MESSAGE": "cut\n\n[1]\n' + b"[" * 100_000 + b"\n"])
     assert [entry.message[:16] for entry in entries] == ['{"MESSAGE": "cut', "[1]", "[" * 16]
 
 

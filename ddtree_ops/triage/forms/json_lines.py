@@ -9,29 +9,16 @@ with a newline.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 
 import orjson
 
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, from_fields
 from ddtree_ops.triage.forms import times
-from ddtree_ops.triage.forms.line_reader import read_lines
 from ddtree_ops.triage.forms.numbers_but import dated, other_number
 from ddtree_ops.triage.forms.parts import Parts
 from ddtree_ops.triage.forms.sieve import Spelling
 
 LINE_LIMIT = 6 * MESSAGE_LIMIT  # a byte of a binary message takes up to four characters
-
-
-def read_json(chunks: Iterable[bytes]) -> Iterator[JournalEntry]:
-    """Entries of a JSON journal, each as soon as its line is complete.
-
-    A line that is no JSON object becomes an entry without fields whose message is the line, so that nothing is lost
-    silently; journalctl's own remarks (`-- No entries --`) and empty lines are left out.
-    """
-    for item in read_lines(chunks, JsonLines(), None):
-        if isinstance(item, JournalEntry):
-            yield item
 
 
 def _units(name: str | None) -> tuple[bytes, ...]:
@@ -49,7 +36,11 @@ def _unheard(numbers: frozenset[int], ranked: bool) -> bytes:
 
 
 class JsonLines:
-    """Reads one line after the other."""
+    """Reads one line after the other.
+
+    A line that is no JSON object becomes an entry without fields whose message is the line, so that nothing is lost
+    silently; journalctl's own remarks (`-- No entries --`) and empty lines are left out.
+    """
 
     separator = b"\n"
     line_limit, drop_rest = LINE_LIMIT, True

@@ -83,8 +83,8 @@ def _absent(absent: Absent) -> Finding:
 def _two_drivers() -> Finding:
     return _finding(
         "The driver's two halves don't fit together",
-        "CUDA's part of the driver (libcuda) and the kernel's part are of versions that don't go together: after an update without"
-        " a reboot, or because a compatibility package (cuda-compat) is found first.",
+        "CUDA's part of the driver (libcuda) and the kernel's part are of versions that don't go together: after an update"
+        " without a reboot, or because a compatibility package (cuda-compat) is found first.",
         "Reboot after an update of the driver; nvidia-smi shows the kernel's version, `ldconfig -p | grep libcuda` the library.",
         "Take cuda-compat out of LD_LIBRARY_PATH where the host's driver is new enough by itself.",
         confidence=Confidence.LIKELY,

@@ -16,9 +16,9 @@ _MESSAGE = re.compile(
     r"|No available memory for the cache blocks"
 )
 _ONE_REQUEST = re.compile(
-    r"max seq len \((?P<length>\d{1,18})\)(?:,? \((?P<needed>[\d.]{1,20} GiB) KV cache is needed, which is larger than the available KV"
-    r" cache memory"
-    r" \((?P<there>[\d.]{1,20} GiB)\)| is larger than the maximum number of tokens that can be stored in KV cache \((?P<tokens>\d{1,18})\))"
+    r"max seq len \((?P<length>\d{1,18})\)(?:,? \((?P<needed>[\d.]{1,20} GiB) KV cache is needed, which is larger than the"
+    r" available KV cache memory \((?P<there>[\d.]{1,20} GiB)\)"
+    r"| is larger than the maximum number of tokens that can be stored in KV cache \((?P<tokens>\d{1,18})\))"
 )
 _FEWER = (
     "If that runs out of memory instead: fewer weights per GPU (higher --tp-size, quantization, no draft model), smaller"

@@ -57,14 +57,12 @@ def _command(found: re.Match[str], context: Context) -> Finding | None:
     if found["who"].lower() != "control":
         return None
     said = next((line.removeprefix(SAID) for line in context.block.lines if line.startswith(SAID)), None)
-    cause = (
-        f"A command that systemd runs around the program of {unit} (ExecStartPre= most often; ExecStart= itself where the unit"
-        f" forks) ended with an error ({status}); it said: {said}."
-    )
+    words_of_it = f"; it said: {said}" if said else ""
     return _finding(
         f"A command of {unit} beside its main process failed",
-        cause if said else None,
-        f"systemctl status {unit} names the command (ExecStartPre= most often); run it by hand as the unit's user.",
+        f"A command that systemd runs around the program of {unit} (ExecStartPre= most often; ExecStart= itself where the unit"
+        f" forks) ended with an error ({status}){words_of_it}.",
+        f"systemctl status {unit} names the command; run it by hand as the unit's user.",
     )
 
 
