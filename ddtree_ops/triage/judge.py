@@ -15,6 +15,8 @@ from ddtree_ops.triage.model import Failure, FailurePhase, Role
 from ddtree_ops.triage.run import Run
 
 _ORDER = {Role.ROOT: 0, Role.CONSEQUENCE: 1, Role.REQUEST: 2, Role.NOISE: 3}
+#: A line that says that it is over, an abort, a fatal signal: also where nobody else says that something died.
+_ENDS_BY_NATURE = (Origin.LINE, Origin.TERMINATE, Origin.THREADS)
 _STOPPING_LOOKS_LIKE = (Kind.UNKNOWN, Kind.PEER_RANK_FAILED, Kind.ENGINE_DEAD_SECONDARY)
 _LIVES_ON = (Kind.REQUEST_ERROR, Kind.BACKGROUND_TASK_ERROR, Kind.SHUTDOWN_NOISE)
 
@@ -70,7 +72,7 @@ def _is_fatal(group: Group, run: Run) -> bool:
         return not (run.lived_on(group.last) or of_others(block, run) or is_of_before(block, run))
     if block.origin is Origin.THREADS and not block.exceptions:
         return group.kind is not Kind.UNKNOWN  # a dump for looking at, of a process that lives
-    if block.origin is Origin.LINE:
+    if block.origin in _ENDS_BY_NATURE:
         return not run.lived_on(group.last)
     if not block.exceptions or (block.record and block.header.endswith("hit an exception")):
         return True

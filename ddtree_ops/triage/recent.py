@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 
 from ddtree_ops.triage.block import Block, Evidence
@@ -11,7 +10,8 @@ from ddtree_ops.triage.lines import Line, evidence, read_prefix, shortened
 _KEPT = 256
 _SHOWN = 8
 # A child's or a library's own words can stand far above the exception: compilers print pages behind an error.
-_TELLING = re.compile(r"\b(?:fatal )?error: |NCCL WARN |(?:command )?not found$|FAILED: ")
+_TELLING = ("NCCL WARN ", "FAILED: ")
+_ERROR = "error: "
 _TELLING_SHOWN = 4
 
 #: SGLang's scheduler (batches), uvicorn's access log, vLLM's statistics: only a server that works prints them.
@@ -45,8 +45,16 @@ class Recent:
         if number is None:
             return ()
         own = [line for line in self._lines if line.number < number and _may_be_of(line, block)]
-        telling = [line for line in own[:-_SHOWN] if _TELLING.search(line.text)]
+        telling = [line for line in own[:-_SHOWN] if _is_telling(line.text)]
         return tuple(evidence(line) for line in (*telling[-_TELLING_SHOWN:], *own[-_SHOWN:]))
+
+
+def _is_telling(text: str) -> bool:
+    """Plain searches: it is asked of hundreds of lines for every block."""
+    at = text.find(_ERROR)
+    if at >= 0 and not text[max(0, at - 1) : at].isalnum():
+        return True
+    return text.endswith("not found") or any(word in text for word in _TELLING)
 
 
 def _may_be_of(line: Line, block: Block) -> bool:

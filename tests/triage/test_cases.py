@@ -52,6 +52,8 @@ def test_case(name: str) -> None:
     assert report["verdict"] == want.get("verdict", "failure")
     kinds = {item["kind"] for item in report["failures"]}
     assert not kinds & set(want.get("never", ()))
+    unknown = [item for item in report["failures"] if item["kind"] == "unknown"]
+    assert all(item["confidence"] == "unknown" if item["cause"] is None else item["confidence"] != "certain" for item in unknown)
     if "kind" not in want:
         return
     first, *others = report["failures"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from ddtree_ops.triage.block import Block, Frame, ParsedException
 from ddtree_ops.triage.model import FailurePhase
 from ddtree_ops.triage.numbers import Facts
-from ddtree_ops.triage.signatures import SIGNATURES, Context, match_line
+from ddtree_ops.triage.signatures import SIGNATURES, Context, Signature, match_line
 
 SEEDS = (
     "/",
@@ -27,6 +30,8 @@ SEEDS = (
     "DFLASH fc.weight shape mismatch. ",
     "x: error: argument --",
     "[full] total=1, available=1, evictable=1, protected=",
+    "CUDA out of memory. 1",
+    "CUDA out of memory. of which 1.",
 )
 TYPES = ("RuntimeError", "ValueError", "KeyError", "ImportError", "AssertionError")
 
@@ -47,6 +52,30 @@ def test_long_messages_take_milliseconds(seed: str) -> None:
             began = time.process_time()
             signature.match(context)
             assert time.process_time() - began < 0.25, (signature.match.__module__, kind)
+
+
+_FRAGMENT = re.compile(r"[A-Za-z/'(][\w .,:'=()/-]{3,60}")
+_OF_MATCH = tuple(signature for signature in SIGNATURES if signature.match)
+
+
+def _own_fragments(signature: Signature) -> Iterator[str]:
+    """What the patterns of the signature's file are made of, so that long texts of it nearly match."""
+    module = sys.modules[signature.match.__module__] if signature.match else None
+    for value in vars(module).values():
+        if isinstance(value, re.Pattern):
+            plain = re.sub(r"\\([^\w])", r"\1", value.pattern)
+            yield from sorted(_FRAGMENT.findall(plain), key=len)[-12:]
+
+
+@pytest.mark.parametrize("signature", _OF_MATCH, ids=lambda signature: signature.match.__module__.rpartition(".")[2])
+def test_long_messages_of_a_signatures_own_words_take_milliseconds(signature: Signature) -> None:
+    assert signature.match is not None
+    for fragment in dict.fromkeys(_own_fragments(signature)):
+        for seed in (fragment, f"{fragment}1"):
+            message = (seed * 70_000)[: 1 << 16]
+            began = time.process_time()
+            signature.match(Context(block("RuntimeError", message), FailurePhase.ARGUMENTS, Facts()))
+            assert time.process_time() - began < 0.25, seed
 
 
 @pytest.mark.parametrize("seed", SEEDS)

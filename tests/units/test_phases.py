@@ -16,7 +16,7 @@ from ddtree_ops.units.phases import Phase, PhaseTracker, may_matter
 TARGET = ("distributed_init", "weights", "kv_cache", "graph_capture")
 DRAFT = tuple(f"draft_{name}" for name in TARGET)
 BAR = "\rMulti-thread loading shards:   0% Completed | 0/4 [00:00<?, ?it/s]"
-JOURNALS = Path(__file__).parents[1] / "triage" / "cases"
+JOURNALS = Path(__file__).parents[1] / "cases" / "recorded"
 
 
 def record(text: str, rank: int | None = None) -> str:

@@ -14,9 +14,10 @@ from ddtree_ops.triage.block import Origin
 from ddtree_ops.triage.blocks.collector import Collector, Draft, Result
 
 _LINE = re.compile(
-    r"(?P<file>[^\s:]{1,500}):(?P<line>\d{1,7}): (?P<function>.{0,1000}?): block: \[\d{1,10},\d{1,10},\d{1,10}\],"
+    r"(?<![^\s:])(?P<file>[^\s:]{1,500}):(?P<line>\d{1,7}): (?P<function>.{0,1000}?): block: \[\d{1,10},\d{1,10},\d{1,10}\],"
     r" thread: \[\d{1,10},\d{1,10},\d{1,10}\] Assertion `(?P<condition>.{1,1000}?)` failed\."
 )
+_MARK = " Assertion `"
 _KINDS_LIMIT = 32
 
 
@@ -32,7 +33,7 @@ class DeviceAssert:
 
 def read_assert(text: str) -> DeviceAssert | None:
     """What an assertion's line says, or None."""
-    found = _LINE.search(text[:4000])
+    found = _LINE.search(text[:4000]) if _MARK in text else None
     return DeviceAssert(found["file"], int(found["line"]), found["function"], found["condition"]) if found else None
 
 
@@ -42,7 +43,7 @@ class _Asserts:
         self._counts: dict[DeviceAssert, int] = {first: 1}
 
     def take(self, text: str, _dated: bool, /) -> bool:
-        found = read_assert(text) if " Assertion `" in text else None
+        found = read_assert(text)
         if found is None:
             return not text.strip()
         if found in self._counts or len(self._counts) < _KINDS_LIMIT:

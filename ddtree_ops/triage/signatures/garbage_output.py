@@ -29,8 +29,10 @@ def match(context: Context) -> Finding | None:
     """Sampling found NaN or infinity among the probabilities, or several answers are token 0 all over."""
     if context.block.origin is Origin.LINE and NO_WORDS.match(context.block.text):
         return _answers(context.block.times)
-    if context.first(_NAN) is None:
-        return None
+    return _nan() if context.first(_NAN) else None
+
+
+def _nan() -> Finding:
     return Finding(
         kind=Kind.GARBAGE_OUTPUT,
         title="NaN among the probabilities",
@@ -51,6 +53,11 @@ def _answers(count: int) -> Finding:
     )
 
 
+def match_line(text: str) -> Finding | None:
+    """SGLang's warning where it looks for NaN (--enable-nan-detection) and goes on."""
+    return _nan() if _NAN.match(text[:400]) else None
+
+
 def match_words(reason: str) -> Finding | None:
     """The launcher's last words."""
     found = _WORDS.fullmatch(reason)
@@ -65,4 +72,4 @@ def match_words(reason: str) -> Finding | None:
     )
 
 
-SIGNATURE = Signature(match, match_words=match_words)
+SIGNATURE = Signature(match, match_line, match_words, literals=("Detected errors during sampling", "NaN detected"))

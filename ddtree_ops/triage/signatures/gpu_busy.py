@@ -16,7 +16,8 @@ _UNBALANCED = re.compile(
 )
 # vLLM 0.9 on, v1/worker/gpu_worker.py and later utils
 _NOT_FREE = re.compile(r"Free memory on device(?: \S+)? \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than")
-_EXCLUSIVE = re.compile(r"all CUDA-capable devices are busy or unavailable")  # CUDA error 46
+# CUDA error 46, in the words of CUDA 11 to 13
+_EXCLUSIVE = re.compile(r"CUDA-capable device(?:s|\(s\))? (?:are|is/are) busy or unavailable|cudaErrorDevicesUnavailable")
 
 _FIXES = (
     "Find them with `nvidia-smi --query-compute-apps=pid,used_memory --format=csv` and stop them; a former server's memory is"

@@ -11,8 +11,8 @@ from ddtree_ops.triage.signatures.context import Context, Signature
 # Gloo (transport/tcp/pair.cc, unbound_buffer.cc), torch's ProcessGroupGloo.cpp, TCPStore.cpp and socket.h, NCCL's
 # ncclRemoteError, SGLang's model_runner.py 0.5.13.post1
 _PEER = re.compile(
-    r"gloo/transport/\S{1,200}[^\n]{0,300}?Connection (?:closed|reset) by peer"
-    r"|gloo/transport/\S{1,200}[^\n]{0,300}?(?:(?:Read|Write) (?:timeout|error)|Timed out waiting \d{1,12} ?ms for (?:recv|send))"
+    r"gloo/transport/[^\n]{1,400}?(?:Connection (?:closed|reset) by peer|(?:Read|Write) (?:timeout|error)"
+    r"|Timed out waiting \d{1,12} ?ms for (?:recv|send))"
     r"|Application timeout caused pair closure"
     r"|ncclRemoteError|remote process exited or there was a network error"
     r"|there are other ranks that didn't finish loading"

@@ -15,6 +15,11 @@ from ddtree_ops.triage.signatures.context import Context, Signature, passes_thro
 _LOADING = frozenset({"load_plugins", "load_plugins_by_group", "apply_hooks", "register_algorithm"})
 _ALGORITHM = re.compile(r"'(?P<owner>\w{1,100})' object has no attribute '(?P<name>\w{1,100})'")
 _ASKED = re.compile(r"spec_algo(?:rithm)?\b|speculative_algorithm\b|SpeculativeAlgorithm\b")
+_CALL = re.compile(
+    r"(?P<owner>\w{1,100})\.(?P<name>\w{1,100})\(\) (?P<how>takes .{1,60} given|got an unexpected keyword argument '\w{1,100}'"
+    r"|missing \d{1,3} required .{1,20} arguments?: .{1,200})"
+)
+_PLUGIN_FILES = ("/sglang_ddtree/", "plugin")
 _ARGS = re.compile(
     r"'(?:ServerArgs|PortArgs|ScheduleBatch|ForwardBatch|ModelRunner)' object has no attribute '(?P<name>\w{1,100})'"
 )
@@ -47,6 +52,10 @@ def match(context: Context) -> Finding | None:
         return _finding(
             f"SGLang calls {name}() of the speculative algorithm, but its class {owner} hasn't got it.", Confidence.CERTAIN
         )
+    found = context.first(_CALL)
+    if found and found[0].type == "TypeError" and _between(context, found[1]["owner"]):
+        owner, name, how = found[1]["owner"], found[1]["name"], found[1]["how"]
+        return _finding(f"{owner}.{name}() {how}: plugin and SGLang have another idea of this call.", Confidence.LIKELY)
     found = context.first(_ARGS)
     if found:
         return _finding(
@@ -62,6 +71,13 @@ def match(context: Context) -> Finding | None:
 def _asked_of_algorithm(context: Context, owner: str) -> bool:
     raising = context.frames[-1] if context.frames else None
     return owner == "CustomSpecAlgo" or (raising is not None and bool(_ASKED.search(raising.code or "")))
+
+
+def _between(context: Context, owner: str) -> bool:
+    """Whether SGLang calls a plugin there, or a plugin SGLang."""
+    frames = context.all_frames
+    plugin = any(passes_through(frames, file=file) for file in _PLUGIN_FILES) or "Algo" in owner
+    return plugin and (passes_through(frames, file="/sglang/srt/") or _asked_of_algorithm(context, owner))
 
 
 def _by_registry(found: re.Match[str]) -> Finding:

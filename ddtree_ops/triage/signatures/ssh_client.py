@@ -11,7 +11,7 @@ from ddtree_ops.triage.signatures.ssh_words import said
 
 # readconf.c and misc.c; packet.c and kex.c; mux.c and misc.c (unix_listener)
 _CONFIGURATION = re.compile(
-    r"Bad owner or permissions on (?P<file>\S{1,500})|(?P<named>\S{1,500}):? line \d{1,6}: [^\n]{1,200}"
+    r"Bad owner or permissions on (?P<file>\S{1,500})|(?<!\S)(?P<named>\S{1,500}):? line \d{1,6}: [^\n]{1,200}"
     r"|(?:terminating, )?\d{1,4} bad configuration options|Bad configuration option"
 )
 _ALGORITHM = re.compile(

@@ -11,9 +11,10 @@ from ddtree_ops.triage.signatures.context import Context, Signature
 # SGLang 0.5.13.post1, srt/speculative/spec_info.py, from_string; older: quoted
 _ALGORITHM = re.compile(r"Unknown speculative algorithm(?: name:)? ?'?(?P<name>[\w.-]{1,100})")
 _KEYWORD = re.compile(r"(?:ServerArgs|EngineArgs|Engine)\.__init__\(\) got an unexpected keyword argument '(?P<name>\w{1,100})'")
-# argparse of CPython 3.8 to 3.14: `prog: error: unrecognized arguments: --x`, `prog: error: argument --x: invalid choice: 'y'`
+# argparse of CPython 3.8 to 3.14: `prog: error: unrecognized arguments: --x`, `prog: error: argument --x: invalid choice: 'y'`;
+# SGLang's diffusion server leaves `prog: ` out
 _ARGPARSE = re.compile(
-    r"[\w./-]{1,100}(?: [\w./-]{1,60}){0,5}: error: (?:"
+    r"(?:[\w./-]{1,100}(?: [\w./-]{1,60}){0,5}: )?error: (?:"
     r"unrecognized arguments: (?P<extra>.{1,500})"
     r"|argument (?P<name>[\w/-]{1,200}): (?:invalid choice: (?P<choice>'[^']{0,200}'|\S{1,200})|invalid \w{1,40} value: "
     r"(?P<value>.{1,200})"
@@ -76,4 +77,11 @@ def _finding(what: str, cause: str, title: str = "Unknown argument") -> Finding:
     )
 
 
-SIGNATURE = Signature(match, match_line, literals=(": error: ",))
+SIGNATURE = Signature(
+    match,
+    match_line,
+    literals=(
+        "error: unrecognized arguments",
+        ": error: ",
+    ),
+)

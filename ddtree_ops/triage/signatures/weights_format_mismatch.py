@@ -17,10 +17,12 @@ _LACKS = re.compile(
     r"File does not contain tensor (?P<name>\S{1,200})|(?:weights|parameters) (?:were|are) not initialized from (?:the"
     r" )?checkpoints?"
 )
-# SGLang 0.5.13.post1: model_loader/weight_utils.py, layers/{linear,parameter}.py; torch: nn.Module.load_state_dict
+# SGLang 0.5.13.post1: model_loader/weight_utils.py, layers/{linear,parameter,vocab_parallel_embedding}.py; torch:
+# nn.Module.load_state_dict
 _SHAPES = re.compile(
     r"Attempted to load weight \((?P<from>[^)]{1,80}\)?)\) into parameter \((?P<into>[^)]{1,80}\)?)\)"
     r"|(?:param_data|target|param)\.shape ?!?=.{1,200}loaded_weight\.shape"
+    r"|org_vocab_size=.{1,200}loaded_weight\.shape"
     r"|size mismatch for (?P<param>[\w.]{1,200}): copying a param with shape (?P<from2>.{1,80}) from checkpoint"
     r"|start \(\d+\) \+ length \(\d+\) exceeds dimension size|The size of tensor a|expanded size of the tensor|shape mismatch"
     r"|mismatch in shape"
