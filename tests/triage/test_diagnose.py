@@ -195,7 +195,8 @@ def test_what_it_cannot_read_is_inconclusive() -> None:
     assert feed(plain("some other program's\noutput")).verdict is Verdict.INCONCLUSIVE
     begun = feed(recorded("dflash_ok")[:40])
     assert begun.verdict is Verdict.INCONCLUSIVE
-    assert [event.text for event in begun.events if event.kind == "unfinished_start"][0].startswith("the log ends during ")
+    (unfinished,) = (event.text for event in begun.events if event.kind == "unfinished_start")
+    assert unfinished.startswith("the log ends during ")
     assert feed(recorded("dflash_ok")).verdict is Verdict.NO_FAILURE
 
 

@@ -19,22 +19,25 @@ from ddtree_ops.triage.events import Sign, read_event
 from ddtree_ops.triage.fingerprint import without_values
 from ddtree_ops.triage.forms.read import read_log
 from ddtree_ops.triage.lines import Line, LineAssembler, split_message
+from ddtree_ops.triage.model import Finding
 from ddtree_ops.triage.numbers import Facts, explain
 from ddtree_ops.triage.prefixes import read_prefix
 from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.server_args import MARK, parse_server_args
+from ddtree_ops.triage.signatures import Context, match
 from tests.triage.journals import written
 
 ROOT = Path(__file__).parent.parent / "cases"
-LOGS = sorted(path for path in ROOT.glob("*/*/*") if path.name.startswith(("log.", "journal.")))
+#: Every fourth log of each group: the places repeat, and all of them take half a minute.
+LOGS = sorted(path for path in ROOT.glob("*/*/*") if path.name.startswith(("log.", "journal.")))[::4]
 BIG = "9" * 5000  # int() takes 4300 digits (sys.set_int_max_str_digits)
 UNIT = "ddtree-server@30000.service"
 DIGITS = re.compile(r"\d+")
 BEGIN = "[2026-11-29 18:36:00] server_args=ServerArgs(model_path='/m', tp_size=2)"
 
 
-def written_by(pid: int, message: str, **fields: object) -> JournalEntry:
-    return written([(pid, message)])[0]._replace(**fields)
+def written_by(pid: int, message: str, line_break: LineBreak | None = None) -> JournalEntry:
+    return written([(pid, message)])[0]._replace(line_break=line_break)
 
 
 def with_big_numbers(text: str, seen: set[str]) -> Iterator[str]:
@@ -60,7 +63,7 @@ def test_numbers_without_end_in_every_place_of_known_lines(entries_of_cases: lis
                 run.feed(Line(changed, entry, number, progress))
                 assert not read_prefix(changed).rank or read_prefix(changed).leading in (True, False)
     run.finish()
-    assert len(seen) > 1000
+    assert len(seen) > 300
 
 
 def test_numbers_without_end_in_what_signatures_see(entries_of_cases: list[JournalEntry]) -> None:
@@ -73,7 +76,7 @@ def test_numbers_without_end_in_what_signatures_see(entries_of_cases: list[Journ
                 _match_with_big_numbers(run, seen)
                 run = Run()
     _match_with_big_numbers(run, seen)
-    assert len(seen) > 500
+    assert len(seen) > 150
 
 
 def _match_with_big_numbers(run: Run, seen: set[str]) -> None:
@@ -211,12 +214,11 @@ def test_processes_without_end_cost_the_gate_little(runs: int) -> None:
 
 def test_a_member_is_recognised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
-    real = groups.match
 
-    def counted(context: groups.Context) -> object:
+    def counted(context: Context) -> Finding | None:
         nonlocal calls
         calls += 1
-        return real(context)
+        return match(context)
 
     trace = 'Traceback (most recent call last):\n  File "/opt/x/y.py", line 1, in f\n    f()\n'
     lines = [

@@ -27,6 +27,7 @@ _BOTH = frozenset(
 _OTHERS = frozenset(
     {
         "--enable-log-outputs",
+        "--enable-nan-detection",
         "--format",
         "--gpu-architecture",
         "--gpu-name",

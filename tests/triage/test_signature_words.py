@@ -10,7 +10,7 @@ from ddtree_ops.triage.last_words import says_why
 from ddtree_ops.triage.model import Confidence, Failure, FailurePhase, Finding, Role
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.signatures import Context, match, match_line
-from ddtree_ops.triage.signatures.kernel_fault import SIGNATURE as KERNEL_FAULT
+from ddtree_ops.triage.signatures.runtimes import in_its_words
 from tests.triage.journals import START_US
 
 SERVER_ARGS = "/v/site-packages/sglang/srt/server_args.py"
@@ -90,7 +90,8 @@ def test_a_full_disk_is_certain_with_a_path(said: str, confidence: Confidence) -
         ("cp: error writing '/srv/x': No space left on device", "/srv/x"),
         ("tar: /srv/a: Cannot write: No space left on device", "/srv/a"),
         (
-            "Not enough free disk space to download the file. The expected file size is: 9 MB. The target location /h only has 1 MB",
+            "Not enough free disk space to download the file. The expected file size is: 9 MB. The target location /h only has"
+            " 1 MB",
             "/h",
         ),
     ],
@@ -166,12 +167,13 @@ def test_words_of_the_log_stay_as_they_are_for_vllm() -> None:
     assert finding.fixes
 
 
-def test_a_fix_is_left_where_vllm_has_no_argument_for_it() -> None:
-    said = "Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, Timeout(ms)=1000) ran"
-    for kind, message in (("DistBackendError", said), ("RuntimeError", "Attempted to load weight (1) into parameter (2)")):
-        finding = found(kind, message, file="/v/site-packages/tensorrt_llm/x.py")
-        assert finding is None or finding.fixes
-
-
-def test_signatures_of_the_kernel_know_only_the_kernels_lines() -> None:
-    assert KERNEL_FAULT.match is not None
+def test_a_fix_is_left_where_a_server_has_no_argument_for_it() -> None:
+    for server in ("vllm", "tensorrt_llm"):
+        frames = (Frame(f"/v/site-packages/{server}/x.py", 1, "f"),)
+        block = Block(1, None, None, "", True, (ParsedException("E", "it said --ep-size", None, frames),), (), None, None)
+        context = Context(block, FailurePhase.SERVING, Facts())
+        finding = Finding(Kind.NCCL_TIMEOUT, "t", "SGLang said --ep-size.", ("Raise --dist-timeout.",), Confidence.LIKELY)
+        told = in_its_words(context, finding)
+        assert told.fixes
+        assert "--dist-timeout" not in told.fixes[0]
+        assert "--ep-size" in (told.cause or "")

@@ -30,8 +30,6 @@ SEEDS = (
     "DFLASH fc.weight shape mismatch. ",
     "x: error: argument --",
     "[full] total=1, available=1, evictable=1, protected=",
-    "CUDA out of memory. 1",
-    "CUDA out of memory. of which 1.",
 )
 TYPES = ("RuntimeError", "ValueError", "KeyError", "ImportError", "AssertionError")
 
@@ -64,18 +62,17 @@ def _own_fragments(signature: Signature) -> Iterator[str]:
     for value in vars(module).values():
         if isinstance(value, re.Pattern):
             plain = re.sub(r"\\([^\w])", r"\1", value.pattern)
-            yield from sorted(_FRAGMENT.findall(plain), key=len)[-12:]
+            yield from _FRAGMENT.findall(plain)
 
 
 @pytest.mark.parametrize("signature", _OF_MATCH, ids=lambda signature: signature.match.__module__.rpartition(".")[2])
 def test_long_messages_of_a_signatures_own_words_take_milliseconds(signature: Signature) -> None:
     assert signature.match is not None
     for fragment in dict.fromkeys(_own_fragments(signature)):
-        for seed in (fragment, f"{fragment}1"):
-            message = (seed * 70_000)[: 1 << 16]
+        for text in (f"{fragment}1" * 70_000, f"{fragment}{'1' * 70_000}"):
             began = time.process_time()
-            signature.match(Context(block("RuntimeError", message), FailurePhase.ARGUMENTS, Facts()))
-            assert time.process_time() - began < 0.25, seed
+            signature.match(Context(block("RuntimeError", text[: 1 << 16]), FailurePhase.ARGUMENTS, Facts()))
+            assert time.process_time() - began < 0.25, fragment
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -16,8 +16,8 @@ _LOADING = frozenset({"load_plugins", "load_plugins_by_group", "apply_hooks", "r
 _ALGORITHM = re.compile(r"'(?P<owner>\w{1,100})' object has no attribute '(?P<name>\w{1,100})'")
 _ASKED = re.compile(r"spec_algo(?:rithm)?\b|speculative_algorithm\b|SpeculativeAlgorithm\b")
 _CALL = re.compile(
-    r"(?P<owner>\w{1,100})\.(?P<name>\w{1,100})\(\) (?P<how>takes .{1,60} given|got an unexpected keyword argument '\w{1,100}'"
-    r"|missing \d{1,3} required .{1,20} arguments?: .{1,200})"
+    r"(?<!\w)(?P<owner>\w{1,100})\.(?P<name>\w{1,100})\(\) (?P<how>takes .{1,60} given"
+    r"|got an unexpected keyword argument '\w{1,100}'|missing \d{1,3} required .{1,20} arguments?: .{1,200})"
 )
 _PLUGIN_FILES = ("/sglang_ddtree/", "plugin")
 _ARGS = re.compile(
