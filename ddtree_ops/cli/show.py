@@ -84,17 +84,22 @@ def failure_text(failure: FailureReport) -> str:
 
 def crash_lines(rows: Sequence[tuple[Crash, FailureReport | None]], host: str) -> Iterator[str]:
     """The crashes that a host keeps, newest last."""
+    from ddtree_ops.flows.crashes import DIRECTORY
+    from ddtree_ops.report.wording import notes
+
     if not rows:
         yield f"{host} keeps no crash"
         return
     for crash, report in rows:
-        if report is None:
-            yield f"{crash.time}  {crash.invocation[:12]}  unreadable"
+        if report is None or (report.root is None and notes(report.events)):
+            yield f"{crash.time}  {crash.invocation[:12]}  damaged: {DIRECTORY}/{crash.name}"
             continue
         root = report.root
         told = f"{click.style(root.kind.value, fg='red')}  {one_line(root.title, 90)}" if root else report.verdict.value
         yield f"{crash.time}  {crash.invocation[:12]}  {told}"
-    yield f"one of them: ddtree-ops triage --host {host} --invocation {rows[-1][0].invocation[:12]}"
+    whole = [crash for crash, report in rows if report is not None and report.root]
+    if whole:
+        yield f"one of them: ddtree-ops triage --host {host} --invocation {whole[-1].invocation[:12]}"
 
 
 def show_failure(report: FailureReport, form: str) -> int:

@@ -29,6 +29,8 @@ class Asked:
         given = [bool(self.host), bool(self.path), bool(self.gateway), self.stdin]
         if sum(given) != 1:
             raise UsageError("give one source: --host HOST, --file FILE, --gateway URL or -")
+        if self.invocation == "":
+            raise UsageError("--invocation is empty", hint="ddtree-ops triage --list --host HOST shows those that are kept")
         if (listing or self.invocation) and not self.host:
             raise UsageError("--list and --invocation need --host HOST")
         if follow and not (self.host or self.stdin):

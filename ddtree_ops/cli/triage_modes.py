@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ddtree_ops.triage.numbers import Facts
 
 CHUNK = 1 << 18
+_SCHEMAS = b'"ddtree-ops/'  # of any document of ours; only a failure report can be compared
 
 
 def once(asked: Asked) -> FailureReport:
@@ -96,8 +97,8 @@ def _followed(asked: Asked, facts: Facts | None) -> FailureReport | None:
     if asked.host is None:
         found = triage_follow.follow_bytes(_chunks(sys.stdin.buffer), asked.unit, facts, _now_us())
         return found and _with_source_tree(found, asked.source_tree)
-    with _server(asked) as (server, unit):
-        return _with_sources(triage_follow.follow(server, unit, asked.since, facts), asked.source_tree, server)
+    with _server(asked) as (server, unit):  # without the host's code: reading it takes longer than the report may
+        return _with_source_tree(triage_follow.follow(server, unit, asked.since, facts), asked.source_tree)
 
 
 def _of_bytes(asked: Asked, facts: Facts | None) -> FailureReport:
@@ -150,10 +151,10 @@ def _read_report(path: Path) -> FailureReport:
     import json
 
     from ddtree_ops.report.entries import triage_bytes
-    from ddtree_ops.report.failure import SCHEMA_NAME, FailureReport
+    from ddtree_ops.report.failure import FailureReport
 
     raw = path.read_bytes() if path.stat().st_size < 64 << 20 else b""
-    if raw.lstrip().startswith(b"{") and SCHEMA_NAME.encode() in raw:
+    if raw.lstrip().startswith(b"{") and _SCHEMAS in raw[:2000]:
         try:
             return FailureReport.from_data(json.loads(raw), name=str(path))
         except (ValueError, RecursionError) as error:
@@ -163,13 +164,19 @@ def _read_report(path: Path) -> FailureReport:
 
 
 def _summary(report: FailureReport | None) -> dict[str, Any]:
-    if report is None:
-        return {"verdict": "unreadable", "unit": None, "kind": None, "title": None, "fingerprint": None}
+    if report is None or _is_damaged(report):
+        return {"verdict": "damaged", "unit": None, "kind": None, "title": None, "fingerprint": None}
     root = report.root
     if root is None:
         return {"verdict": report.verdict.value, "unit": report.unit, "kind": None, "title": None, "fingerprint": None}
     data = report.to_data()["failures"][0]
     return {"verdict": report.verdict.value, "unit": report.unit, **{key: data[key] for key in ("kind", "title", "fingerprint")}}
+
+
+def _is_damaged(report: FailureReport) -> bool:
+    from ddtree_ops.triage.model import UNREADABLE_INPUT
+
+    return report.root is None and any(event.kind == UNREADABLE_INPUT for event in report.events)
 
 
 def _with_source_tree(report: FailureReport, tree: Path | None) -> FailureReport:

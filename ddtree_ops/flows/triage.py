@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ddtree_ops.errors import UsageError
+from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.flows import crashes
 from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.wait import Mark, Server
@@ -12,6 +12,7 @@ from ddtree_ops.ports import Shell
 from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage import journal
+from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import EARLIER_CRASHES, Event, Role
 from ddtree_ops.triage.numbers import Facts
 
@@ -25,15 +26,29 @@ def since(server: Server, before: Mark) -> FailureReport | None:
 def of_unit(shell: Shell, unit: str, since: str | None, facts: Facts | None = None) -> FailureReport:
     """The unit's latest run, or everything since a time that journalctl understands.
 
-    Where the latest run shows no failure, the report says how many earlier ones the host keeps.
+    Where the latest run shows no failure, or only that systemd starts it no more, the report says how many earlier ones
+    the host keeps. Raises UsageError for a unit that the host doesn't have, or a time that journalctl doesn't take.
     """
     state = unit_state(shell, unit)
+    began = state.run_began
     if since is None and state.invocation:
-        argv = journal.read(unit, invocation=state.invocation, since=state.started or None, kernel=bool(state.started))
+        argv = journal.read(unit, invocation=state.invocation, since=began or None, kernel=bool(began))
     else:
         argv = journal.read(unit, since=since, kernel=since is not None)
-    report = _read(shell, argv, unit, facts)
-    return report if report.root else _with_earlier(report, crashes.kept(shell))
+    try:
+        report = _read(shell, argv, unit, facts)
+    except HostCommandFailed as error:
+        if since is None:
+            raise
+        raise UsageError(
+            f"{shell.host}: journalctl doesn't take --since {since}", hint="-2h, '2026-11-29 18:00', @1795977363"
+        ) from error
+    if not (report.lines_read or state.exists):
+        raise UsageError(
+            f"{shell.host} has no unit {unit}, and its journal nothing of it", hint="systemctl list-units 'ddtree-server@*'"
+        )
+    told = report.root is not None and report.root.kind is not Kind.SYSTEMD_START_LIMIT
+    return report if told else _with_earlier(report, crashes.kept(shell))
 
 
 def of_invocation(shell: Shell, unit: str, invocation: str, facts: Facts | None = None) -> FailureReport:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from ddtree_ops.flows.journal_follow import JournalFollow
 from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.wait import Server
+from ddtree_ops.ports import Command
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.diagnose import Diagnoser
@@ -18,6 +19,7 @@ from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.read import read_log
 from ddtree_ops.triage.model import Failure
 from ddtree_ops.triage.numbers import Facts
+from ddtree_ops.units.systemctl import Active
 
 LOOK_SECONDS = 0.05
 #: So long the same root has to stand before it is told: other ranks' tracebacks follow within milliseconds.
@@ -27,19 +29,40 @@ STEADY_SECONDS = 0.15
 def follow(server: Server, unit: str, since: str | None = None, facts: Facts | None = None) -> FailureReport:
     """Wait for a root failure and report it; without one it ends only by an error or by the caller.
 
-    It reads the latest run from its start (its arguments stand there) or everything `since` a time, then what comes: a
-    failure that is there already is told at once. Raises Unreachable when the host is lost for longer than an outage may be.
+    A run that is on its way is read from its start (its arguments stand there): what has failed in it already is told at
+    once. Of a unit that doesn't run only what comes counts. `since` takes everything from then on. Raises Unreachable when
+    the host is lost for longer than an outage may be.
     """
     news: queue.Queue[JournalEntry | Exception | None] = queue.Queue()
-    follower = JournalFollow(server.shell, server.clock, unit, news.put)
-    start = since or unit_state(server.shell, unit).started
-    follower.start((*journal.follow(unit, None, kernel=bool(start)), *((f"--since={start}",) if start else ())))
+    state = unit_state(server.shell, unit)
+    runs = state.active in (Active.ACTIVE, Active.ACTIVATING) and not state.failed and bool(state.started)
+    start = since or (state.started if runs else "")
+    if start:
+        argv = (*journal.follow(unit, None, kernel=True), f"--since={start}")
+    else:
+        newest = server.shell.run(Command(journal.last_cursor()))
+        argv = journal.follow(unit, journal.parse_cursor(newest.stdout.encode()), kernel=True)
+    put = news.put if since or not runs else _OfRun(state.invocation, news.put)
+    follower = JournalFollow(server.shell, server.clock, unit, put)
+    follower.start(argv)
     try:
         report = _Watch(server.shell.host, unit, server.clock.monotonic, facts).report(news)
         assert report is not None  # noqa: S101 - a journal that is followed has no end
         return report
     finally:
         follower.close()
+
+
+class _OfRun:
+    """Passes on what comes from the first entry of a run on: systemd tells its start in whole seconds only."""
+
+    def __init__(self, invocation: str, put: Callable[[JournalEntry | Exception | None], None]) -> None:
+        self._invocation, self._put, self._begun = invocation, put, False
+
+    def __call__(self, item: JournalEntry | Exception | None) -> None:
+        self._begun = self._begun or not isinstance(item, JournalEntry) or item.invocation_id == self._invocation
+        if self._begun:
+            self._put(item)
 
 
 def follow_bytes(chunks: Iterator[bytes], unit: str | None, facts: Facts | None, now_us: int) -> FailureReport | None:

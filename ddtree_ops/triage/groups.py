@@ -124,6 +124,9 @@ def recognise(item: Observation, run: Run) -> Finding:
 
 def _title(item: Observation) -> str:
     ending = item.block.ending
+    inside = [one for one in item.block.exceptions if one.parent is not None]
+    if ending.type.endswith("ExceptionGroup") and len(inside) == 1:
+        ending = inside[0]  # what it is about
     first = ending.message.strip().split("\n", 1)[0]
     if ending.type == UNNAMED and not ending.complete:
         where = f", in {ending.frames[-1].function}" if ending.frames else ""

@@ -26,7 +26,8 @@ def judge(run: Run) -> list[Failure]:
     found = groups(run)
     fatal = [group for group in found if _is_fatal(group, run)]
     fatal = [group for group in fatal if not is_weak(group)] or fatal
-    if not fatal and run.fate.died and not words_tell(run):
+    excerpt = not run.shows_life and run.phase is FailurePhase.UNKNOWN  # nothing but the failure is there to judge by
+    if not fatal and (run.fate.died or excerpt) and not words_tell(run):
         fatal = [group for group in found if _may_be_why(group, run)][-1:]
     fatal = with_hidden_errors(fatal, found, run)
     failures = _ranked(sorted(fatal, key=lambda group: (group.first_us or 0, group.line)), run)

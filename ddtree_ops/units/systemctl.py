@@ -19,6 +19,7 @@ PROPERTIES = (
     "InvocationID",
     "StatusText",
     "InactiveExitTimestamp",
+    "ExecMainStartTimestamp",
     "ActiveEnterTimestamp",
     "UnitFileState",
 )
@@ -39,7 +40,11 @@ class Active(StrEnum):
 
 @dataclass(frozen=True)
 class UnitState:
-    """One look at a unit. Timestamps are text as systemd prints them with `--timestamp=unix`: `@seconds`, or empty."""
+    """One look at a unit. Timestamps are text as systemd prints them with `--timestamp=unix`: `@seconds`, or empty.
+
+    `started` moves to the end of a failed run while systemd waits for the next try; `main_started`, of the main process,
+    stays with the run.
+    """
 
     name: str
     load: str
@@ -52,6 +57,7 @@ class UnitState:
     invocation: str
     status_text: str
     started: str
+    main_started: str
     ready_since: str
     enabled: str
 
@@ -69,6 +75,11 @@ class UnitState:
     def serving(self) -> bool:
         """The launcher has said READY=1, which it only does after a real generation."""
         return self.active is Active.ACTIVE and self.sub == "running"
+
+    @property
+    def run_began(self) -> str:
+        """When the latest run began, whatever the unit does now."""
+        return self.main_started if self.failed and self.main_started else self.started
 
     @property
     def failed(self) -> bool:
@@ -101,6 +112,7 @@ def parse_show(text: str) -> UnitState:
         invocation=values.get("InvocationID", ""),
         status_text=values.get("StatusText", ""),
         started=values.get("InactiveExitTimestamp", ""),
+        main_started=values.get("ExecMainStartTimestamp", ""),
         ready_since=values.get("ActiveEnterTimestamp", ""),
         enabled=values.get("UnitFileState", ""),
     )

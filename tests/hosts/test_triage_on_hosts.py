@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ def test_a_crash_is_told_while_it_happens(lab: Lab, tool: Tool, b300: Path) -> N
     assert told.stdout.count("\n") == 1
     root = told.document["failures"][0]
     assert (root["kind"], root["role"]) == ("graph_token_count_mismatch", "root")
+
+
+def test_the_crash_is_told_while_systemd_waits_for_the_next_try(lab: Lab, tool: Tool, b300: Path) -> None:
+    """Then systemd says that the unit began when the failed run ended."""
+    deadline = time.monotonic() + 20
+    while lab.sh("b300", "systemctl", "show", UNIT, "--property=SubState", "--value").strip() != "auto-restart":
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    told = tool("triage", "--host", "b300", "--format", "json")
+    assert told.code == 4
+    root = told.document["failures"][0]
+    assert (root["kind"], root["count"], len(root["exceptions"])) == ("graph_token_count_mismatch", 8, 1)
 
 
 def test_the_crash_is_kept_over_the_restart_and_found_again(lab: Lab, tool: Tool, b300: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 
@@ -133,3 +134,10 @@ def test_a_failure_is_told_while_the_log_still_arrives() -> None:
     assert report.root is not None
     assert report.root.exceptions[0].type == "KeyError"
     assert follow_bytes(iter([b"all is well\n"]), None, None, now_us=0) is None
+
+
+def test_a_logged_traceback_that_is_all_there_is_is_a_failure() -> None:
+    """One line of a structured log: nothing shows a server that could have gone on."""
+    line = {"ts": "2026-11-29T12:00:00Z", "level": "error", "msg": TRACEBACK.format("RuntimeError: boom")}
+    report = text(json.dumps(line) + "\n")
+    assert (report.verdict, told(report)) == (Verdict.FAILURE, [(Role.ROOT, Kind.UNKNOWN)])

@@ -46,3 +46,11 @@ def test_commands_are_argv_tuples_that_do_not_block() -> None:
     assert systemctl.restart(unit).argv == ("systemctl", "restart", "--no-block", "ddtree-server@30000.service")
     assert systemctl.show(unit).argv[:3] == ("systemctl", "show", unit)
     assert 1 in systemctl.reset_failed(unit).ok
+
+
+def test_a_run_that_failed_began_when_its_main_process_did() -> None:
+    """While systemd waits for the next try, InactiveExitTimestamp= is the end of the failed run."""
+    waiting = "ActiveState=activating\nSubState=auto-restart\nInactiveExitTimestamp=@20\nExecMainStartTimestamp=@10\n"
+    assert systemctl.parse_show(waiting).run_began == "@10"
+    assert systemctl.parse_show(waiting.replace("auto-restart", "start")).run_began == "@20"
+    assert systemctl.parse_show(waiting.replace("ExecMainStartTimestamp=@10\n", "")).run_began == "@20"
