@@ -105,3 +105,12 @@ def test_every_expected_kind_exists() -> None:
     for name in CASES:
         want = expected(name)
         assert {want["kind"], *want.get("never", ())} <= kinds if "kind" in want else True, name
+
+
+def test_every_kind_has_a_case_and_a_near_miss() -> None:
+    """`unknown` has its cases; nothing can be a near miss of it that isn't a case of something else."""
+    shown = {expected(name).get("kind") for name in CASES}
+    shown |= {word.split()[-1] for name in CASES for word in expected(name).get("others", ())}
+    missed = {kind for name in CASES for kind in expected(name).get("never", ())}
+    assert {kind.value for kind in Kind} - shown == set()
+    assert {kind.value for kind in Kind} - missed - {"unknown"} == set()
