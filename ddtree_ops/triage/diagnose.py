@@ -26,7 +26,6 @@ from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.runs import Runs
 
 _GAP_LIMIT = 20
-_ORDER = tuple(Role)
 
 
 class Diagnoser:
@@ -175,4 +174,4 @@ def _merge(failures: list[Failure]) -> tuple[Failure, ...]:
             continue
         processes = tuple(dict.fromkeys((*known.processes, *item.processes)))
         found[name] = replace(known, count=known.count + item.count, last_us=item.last_us, processes=processes)
-    return tuple(sorted(found.values(), key=lambda item: _ORDER.index(item.role)))
+    return tuple(sorted(found.values(), key=lambda item: item.order))

@@ -14,7 +14,6 @@ from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Failure, FailurePhase, Role
 from ddtree_ops.triage.run import Run
 
-_ORDER = {Role.ROOT: 0, Role.CONSEQUENCE: 1, Role.REQUEST: 2, Role.NOISE: 3}
 #: A line that says that it is over, an abort, a fatal signal: also where nobody else says that something died.
 _ENDS_BY_NATURE = (Origin.LINE, Origin.TERMINATE, Origin.THREADS)
 _STOPPING_LOOKS_LIKE = (Kind.UNKNOWN, Kind.PEER_RANK_FAILED, Kind.ENGINE_DEAD_SECONDARY)
@@ -32,7 +31,7 @@ def judge(run: Run) -> list[Failure]:
     fatal = with_hidden_errors(fatal, found, run)
     failures = _ranked(sorted(fatal, key=lambda group: (group.first_us or 0, group.line)), run)
     failures += [_failure(group, run, _minor_role(group)) for group in found if group not in fatal]
-    return sorted(failures, key=lambda failure: _ORDER[failure.role])
+    return sorted(failures, key=lambda failure: failure.order)
 
 
 def _ranked(fatal: list[Group], run: Run) -> list[Failure]:

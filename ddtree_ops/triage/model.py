@@ -19,6 +19,9 @@ class Role(StrEnum):
     NOISE = "noise"
 
 
+_ROLES = tuple(Role)
+
+
 class FailurePhase(StrEnum):
     """Where the server stood when it failed."""
 
@@ -122,6 +125,11 @@ class Failure:
     devices: tuple[Device, ...] = ()
     threads: tuple[Thread, ...] = ()
     context: tuple[Evidence, ...] = ()
+
+    @property
+    def order(self) -> int:
+        """Where its role stands in a report: the root first, noise last."""
+        return _ROLES.index(self.role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 import pytest
 
 from ddtree_ops.triage.block import Relation
-from ddtree_ops.triage.blocks.tracebacks import SETTLE_US
+from ddtree_ops.triage.blocks.recogniser import SETTLE_US
 from tests.triage.journals import plain, written
 from tests.triage.reading import one, read, traceback_of
 

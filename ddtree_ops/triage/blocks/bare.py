@@ -11,13 +11,13 @@ import re
 
 from ddtree_ops.triage.block import Block, Origin, ParsedException
 from ddtree_ops.triage.blocks.exception_lines import may_stand_alone, parse_exception
+from ddtree_ops.triage.blocks.recogniser import SETTLE_US
 from ddtree_ops.triage.lines import Line, Prefix, evidence
 
 #: What every such line has in it.
 LITERALS = ("Error: ", "Exception: ", "Interrupt: ", "Exit: ")
 
 _TIME = re.compile(r"\d\d:\d\d:\d\d")  # a logger's prefix has one, a launcher's hasn't
-_RECORD_US = 250_000
 _SPEAKERS_LIMIT = 1024
 
 
@@ -46,7 +46,7 @@ class BareExceptions:
         if pid not in self._records:
             return False
         since = self._records[pid]
-        return since is None or now is None or now - since <= _RECORD_US
+        return since is None or now is None or now - since <= SETTLE_US
 
     def _read(self, line: Line, prefix: Prefix) -> list[Block]:
         found = parse_exception(prefix.rest)

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Protocol
 
 from ddtree_ops.triage.block import Block, Evidence, Origin, ParsedException, Thread
+from ddtree_ops.triage.blocks.recogniser import SETTLE_US
 from ddtree_ops.triage.lines import Line, Prefix, evidence, is_older
-
-#: A block's lines come within microseconds of each other. What its process says later is something else.
-SETTLE_US = 250_000
 
 _ACTIVE_LIMIT = 256
 _LINES_LIMIT = 400

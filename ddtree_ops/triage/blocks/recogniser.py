@@ -8,6 +8,9 @@ from typing import ClassVar, Protocol
 from ddtree_ops.triage.block import Block
 from ddtree_ops.triage.lines import Line, Prefix
 
+#: A block's lines come within microseconds of each other, chained ones too. What comes later is something else.
+SETTLE_US = 250_000
+
 
 class Recogniser(Protocol):
     """Collects the lines of one sort of block, for all processes of a run at once, and gives out the blocks.

@@ -16,10 +16,9 @@ from ddtree_ops.triage.blocks.building import Building
 from ddtree_ops.triage.blocks.chain import State, Verdict
 from ddtree_ops.triage.blocks.frames import parse_frame
 from ddtree_ops.triage.blocks.headers import ANNOUNCING, MARK, Header, read_announcement, read_header
+from ddtree_ops.triage.blocks.recogniser import SETTLE_US
 from ddtree_ops.triage.lines import Line, Prefix, evidence, is_older, read_prefix
 
-#: A traceback's lines come within microseconds of each other, chained ones too. What comes later is something else.
-SETTLE_US = 250_000
 #: How much older than the log's clock a finished traceback is for `settle`: its process would have gone on by then.
 _QUIET_US = 5_000
 
