@@ -55,7 +55,7 @@ class Client:
         found = self.post("/generate", {"input_ids": [list(prompt) for prompt in prompts], "sampling_params": parameters})
         return [_answer(one) for one in (found if isinstance(found, list) else [found])]
 
-    def next_choices(self, prompt: Sequence[int], best: int = 2) -> Choice:
+    def next_choices(self, prompt: Sequence[int], best: int = 8) -> Choice:
         """The best next tokens after `prompt`, from the server's own log-probabilities (plain servers only)."""
         body = {
             "input_ids": list(prompt),

@@ -3,7 +3,8 @@
 bfloat16 logits between 8 and 16 are 1/16 apart, between 16 and 32 1/8, and hidden states are rounded in every layer: on the
 trained pair a bfloat16 pass moves the distance of the two best logits by up to 0.28 nats against float32 in 99 of 100 places,
 0.44 at most (800 places of text that the target does not know). Two passes by different kernels may differ by both. A tie is
-therefore: both tokens are the plain server's two best, less than `TIE` nats apart. The widest tie is reported, DFLASH's too.
+therefore: both tokens are less than `TIE` nats below the plain server's best one, which may have more than one rival. The widest
+tie is reported, DFLASH's too.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Difference:
 
 
 def judge(prompt: int, position: int, plain: int, other: int, choice: Choice) -> Difference:
-    """A difference with the distance of the two tokens in log-probability, infinite if one isn't among the best two."""
-    ranked = dict(zip(choice.tokens[:2], choice.logprobs[:2], strict=False))
-    gap = abs(ranked[plain] - ranked[other]) if {plain, other} <= ranked.keys() else float("inf")
+    """A difference with the distance of the worse of the two tokens from the best one, infinite if one isn't in `choice`."""
+    below = {token: choice.logprobs[0] - logprob for token, logprob in zip(choice.tokens, choice.logprobs, strict=True)}
+    gap = max(below.get(token, float("inf")) for token in (plain, other))
     return Difference(prompt, position, plain, other, gap, gap < TIE)
 
 

@@ -32,6 +32,7 @@ STAGES = (
     "story",
     "tp2",
     "load",
+    "retraction",
     "builder",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ STOP_S = 15.0
 # SGLang 0.5.13.post1 derives further ports from the first one (gRPC 10,000 above it): servers are kept well apart
 FIRST_PORT = 30000
 PORT_PACE = 1500
+_PORTS = itertools.count(FIRST_PORT, PORT_PACE)  # never one twice: an old server would answer in the new one's place
 FLAGS = (
     "--host 127.0.0.1 --attention-backend triton --sampling-backend pytorch --grammar-backend none "
     "--disable-piecewise-cuda-graph --mem-fraction-static 0.5 --max-total-tokens 300000 --max-running-requests 48 "
@@ -134,8 +136,7 @@ class Servers:
         """
         fresh = {spec.name: spec for spec in specs if spec.name not in self.running}.values()
         for spec in fresh:
-            port = FIRST_PORT + PORT_PACE * len(self.running)
-            self.running[spec.name] = Server(spec, self.models, port, self.logs / f"{spec.name}.log")
+            self.running[spec.name] = Server(spec, self.models, next(_PORTS), self.logs / f"{spec.name}.log")
         died: dict[str, str] = {}
         for spec in fresh:
             try:
@@ -145,7 +146,11 @@ class Servers:
         return died
 
     def client(self, name: str) -> Client:
-        return self.running[name].client
+        """Of a running server. Raises ServerDied."""
+        server = self.running[name]
+        if not server.alive():
+            raise ServerDied(f"{name} is not running any more\n{server.tail()}")
+        return server.client
 
     def stop(self, name: str) -> None:
         self.running.pop(name).stop()

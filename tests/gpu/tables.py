@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Findings = Mapping[str, Any]
+PARTS = ("draft", "build", "verify", "commit")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -25,12 +26,18 @@ def train(found: Findings) -> str:
         )
         for name, entry in found["expected"].items()
     ]
-    models = "; ".join(
-        f"{name}: {found[name]['parameters'] / 1e6:.1f} M weights, {found[name]['steps']} steps in {found[name]['seconds']} s"
-        for name in ("target", "drafter")
-    )
     head = ("text", "tokens", "cross entropy, nats", "is the target's first choice", "near ties", "block right, tokens and bonus")
-    return f"{models}.\n\n{table(head, rows)}"
+    return f"{_learned(found, 'target')}; {_learned(found, 'drafter')}.\n\n{table(head, rows)}"
+
+
+def drafter(found: Findings) -> str:
+    rows = [(name, entry["acceptance"]) for name, entry in found["expected"].items()]
+    return f"{_learned(found, 'drafter')}.\n\n{table(('text', 'block right, tokens and bonus'), rows)}"
+
+
+def _learned(found: Findings, name: str) -> str:
+    model = found[name]
+    return f"{name}: {model['parameters'] / 1e6:.1f} M weights, {model['steps']} steps in {model['seconds']} s"
 
 
 def baseline(found: Findings) -> str:
@@ -74,7 +81,7 @@ def acceptance(found: Findings) -> str:
 
 
 def throughput(found: Findings) -> str:
-    return "\n\n".join((_speeds(found["speed"]), _gains(found["speed"]), _split(found["split_us"])))
+    return "\n\n".join((_speeds(found["speed"]), _gains(found["speed"]), _losses(found["speed"]), _split(found["split_us"])))
 
 
 def _speeds(speed: Findings) -> str:
@@ -82,7 +89,7 @@ def _speeds(speed: Findings) -> str:
         (name, server, batch, cell["tokens_per_s"], cell["step_ms"], cell["acceptance"])
         for name, servers in speed.items()
         for server, batches in servers.items()
-        for batch, cell in batches.items()
+        for batch, cell in _by_size(batches)
     ]
     return table(("prompts", "server", "batch", "tokens/s", "step, ms", "tokens a step"), rows)
 
@@ -91,22 +98,49 @@ def _gains(speed: Findings) -> str:
     """DDTREE beside the two others, one line a batch size."""
     rows = []
     for name, servers in speed.items():
-        plain, chain, tree = servers.values()
-        for batch, cell in tree.items():
-            ratios = [cell["tokens_per_s"] / other[batch]["tokens_per_s"] for other in (plain, chain)]
-            rows.append(
-                (name, batch, *(f"{ratio:.2f} x" for ratio in ratios), f"{cell['step_ms'] / chain[batch]['step_ms']:.2f} x")
-            )
+        plain, chain, tree = (_server(servers, kind) for kind in ("plain", "dflash", "ddtree"))
+        for batch, cell in _by_size(tree or {}):
+            to_plain, to_chain = (_ratio(cell, other, batch, "tokens_per_s") for other in (plain, chain))
+            rows.append((name, batch, to_plain, to_chain, _ratio(cell, chain, batch, "step_ms")))
     return table(("prompts", "batch", "DDTREE's tokens/s to plain", "to DFLASH", "DDTREE's step to DFLASH's"), rows)
+
+
+def _losses(speed: Findings) -> str:
+    """Where the tree doesn't pay, in words."""
+    slower = []
+    for name, servers in speed.items():
+        chain, tree = _server(servers, "dflash"), _server(servers, "ddtree")
+        for batch, cell in _by_size(tree or {}):
+            if chain and cell["tokens_per_s"] < chain[batch]["tokens_per_s"]:
+                slower.append(f"{name} at batch {batch} ({_ratio(cell, chain, batch, 'tokens_per_s')})")
+    if not slower:
+        return "DDTREE with 31 nodes was faster than DFLASH everywhere here."
+    return (
+        f"DDTREE with 31 nodes was slower than DFLASH on {', '.join(slower)}: there a wider verify pass costs more than "
+        "its tokens bring. A budget schedule takes fewer nodes for larger batches."
+    )
+
+
+def _server(servers: Findings, kind: str) -> Findings | None:
+    return next((cells for name, cells in servers.items() if name.startswith(kind)), None)
+
+
+def _ratio(cell: Findings, other: Findings | None, batch: str, figure: str) -> str:
+    return f"{cell[figure] / other[batch][figure]:.2f} x" if other else ""
 
 
 def _split(split: Findings) -> str:
     rows = [
-        (name, batch, *(parts or {}).values()) if parts else (name, batch, "no data", "", "", "")
+        (name, batch, *(parts[part] for part in PARTS)) if parts else (name, batch, "no data", "", "", "")
         for name, batches in split.items()
-        for batch, parts in batches.items()
+        for batch, parts in _by_size(batches)
     ]
-    return table(("prompts", "batch", "draft, us", "build, us", "verify, us", "commit, us"), rows)
+    return table(("prompts", "batch", *(f"{part}, us" for part in PARTS)), rows)
+
+
+def _by_size(batches: Findings) -> list[tuple[str, Any]]:
+    """JSON keeps batch sizes as text, where 16 comes before 4."""
+    return sorted(batches.items(), key=lambda item: int(item[0]))
 
 
 def sampling(found: Findings) -> str:
@@ -120,8 +154,8 @@ def sampling(found: Findings) -> str:
 
 
 def builder(found: Findings) -> str:
-    batches = list(next(iter(found["microseconds"].values())))
-    rows = [(budget, *(times[batch] for batch in batches)) for budget, times in found["microseconds"].items()]
+    batches = [batch for batch, _ in _by_size(next(iter(found["microseconds"].values())))]
+    rows = [(budget, *(times[batch] for batch in batches)) for budget, times in _by_size(found["microseconds"])]
     return table(("nodes", *(f"batch {batch}, us" for batch in batches)), rows)
 
 

@@ -1,4 +1,4 @@
-# ARCHIVE=site.txz MODELS=DIR OUT=DIR LIMIT=SECONDS bash tests/gpu/lease/proof.sh OPTIONS STAGES...
+# ARCHIVE=site.txz [MODELS=DIR|TAR] [CACHE=cache.txz] OUT=DIR LIMIT=SECONDS bash tests/gpu/lease/proof.sh OPTIONS STAGES...
 # Everything of one short lease: unpack, run the stages, pack results, logs and compiled kernels into $OUT whatever happens.
 here=$(dirname "$0")
 . "$here/site.sh" "$ARCHIVE"
@@ -6,6 +6,8 @@ here=$(dirname "$0")
 work=$(mktemp -d)
 mkdir -p "$work/models" "$work/results" "$work/logs"
 [ -d "${MODELS:-}" ] && cp -r "$MODELS/." "$work/models/"
+[ -f "${MODELS:-}" ] && tar xf "$MODELS" -C "$work/models"
+[ -f "${CACHE:-}" ] && tar xJf "$CACHE" -C ~ # kernels compiled in an earlier lease
 export PYTHONUNBUFFERED=1
 nvidia-smi -L
 timeout -k 5 "${LIMIT:-500}" python3 -W ignore -m tests.gpu.proof --out "$work/results" --models "$work/models" "$@"

@@ -41,18 +41,18 @@ def run(options: Options, servers: Servers) -> Found:
     for _ in range(4):
         tallies.append(run_load(server.client, prompts, options.seconds / 4, server.alive))
         time.sleep(IDLE_S)
-    return _judge(server, before, sets["seen"][:16], tallies)
+    return judge(server, before, sets["seen"][:16], tallies)
 
 
-def _judge(server: Server, before: list[tuple[int, ...]], prompts: list[list[int]], tallies: list[Tally]) -> Found:
-    same, left = False, None
+def judge(server: Server, before: list[tuple[int, ...]], prompts: list[list[int]], tallies: list[Tally]) -> Found:
+    """What is left after a load: `before` are the greedy answers to `prompts` that were given before it."""
+    same = False
     try:
         server.client.flush()
         same = [answer.tokens for answer in server.client.generate(prompts, 64)] == before
         server.client.flush()
         time.sleep(IDLE_S)
         metrics = read_metrics(server.client.text("/metrics"))
-        left = total(metrics, "sglang:num_used_tokens")
         fallbacks = total(metrics, "sglang_ddtree_graph_fallbacks_total")
     except NoAnswer as error:
         fallbacks = -1.0
@@ -66,7 +66,6 @@ def _judge(server: Server, before: list[tuple[int, ...]], prompts: list[list[int
         "tokens": sum(tally.tokens for tally in tallies),
         "retractions": len(RETRACTED.findall(log)),
         "errors": errors[:20],
-        "tokens_left_in_use": left,
         "graph_fallbacks": fallbacks,
     }
     return Found(

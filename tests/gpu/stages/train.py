@@ -20,16 +20,16 @@ from tests.gpu.training.store import bfloat16, save_models
 from tests.gpu.training.tokens import stream, train_tokenizer
 
 USEFUL = 2.0
-TARGET = Recipe(steps=2400, batch=48, length=512, rate=2e-3, seconds=60)
-DRAFTER = Recipe(steps=2200, batch=96, length=512, rate=2e-3, seconds=50, anchors=64)
+TARGET = Recipe(steps=1600, batch=48, length=512, rate=2e-3, seconds=45)
+DRAFTER = Recipe(steps=3200, batch=96, length=512, rate=2e-3, seconds=75, anchors=64)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How much text, and how long. The defaults took about two minutes on an H200."""
 
-    code_bytes: int = 1_000_000
-    prose_bytes: int = 350_000
+    code_bytes: int = 450_000
+    prose_bytes: int = 150_000
     seed: int = 1
     target: Recipe = TARGET
     drafter: Recipe = DRAFTER

@@ -59,15 +59,10 @@ def learn_target(pair: Pair, tokens: Tensor, recipe: Recipe, seed: int, device: 
     return _train(weights, loss, recipe, device)
 
 
-def learn_drafter(
-    pair: Pair, target: Weights, tokens: Tensor, recipe: Recipe, seed: int, device: str, begun: Weights | None = None
-) -> Learned:
-    """A drafter that fills blocks of the stream from the target's hidden states, which are computed once.
-
-    `begun`: weights to go on from instead of fresh ones.
-    """
+def learn_drafter(pair: Pair, target: Weights, tokens: Tensor, recipe: Recipe, seed: int, device: str) -> Learned:
+    """A drafter that fills blocks of the stream from the target's hidden states, which are computed once."""
     draw = torch.Generator().manual_seed(seed)
-    weights = _on(begun or new_drafter(pair, seed), device)
+    weights = _on(new_drafter(pair, seed), device)
     worth = torch.exp(-torch.arange(pair.block - 1, device=device) / DEPTH_DECAY)
     pool = tokens.unfold(0, recipe.length, WINDOW_PACE).to(device)
     states = _tap(pair, target, pool, device)
