@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import re
+from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-spec_info = pytest.importorskip("sglang.srt.speculative.spec_info")
+from tests.ddtree.on_cpu import needs
 
-from sglang_ddtree.runtime import algorithm  # noqa: E402
+spec_info: Any = needs("torch", "sglang.srt.speculative.spec_info")
+
+from sglang_ddtree.ddtree.fingerprints import Release, identify  # noqa: E402
+from sglang_ddtree.runtime import algorithm, arguments, plugin  # noqa: E402
 
 
 def test_every_method_of_the_built_in_algorithms_is_there() -> None:
@@ -38,3 +43,18 @@ def test_it_registers_and_keeps_the_two_widths_apart() -> None:
     assert ddtree.get_num_tokens_per_bs_for_target_verify(8, True) == 8
     with pytest.raises(ValueError, match="already registered"):
         algorithm.register()
+
+
+def test_the_hashes_are_those_of_the_release_that_the_lock_names() -> None:
+    folder = plugin.sglang_folder()
+    assert folder is not None
+    assert isinstance(identify(folder), Release), identify(folder)
+
+
+def test_every_server_argument_it_reads_or_sets_exists() -> None:
+    """A field renamed by SGLang would be set on the side and change nothing."""
+    used = set(re.findall(r"server_args\.(\w+)", inspect.getsource(arguments)))
+    server_args: Any = needs("sglang.srt.server_args")
+    known = {field.name for field in dataclasses.fields(server_args.ServerArgs)} | set(dir(server_args.ServerArgs))
+    assert len(used) > 15
+    assert used <= known, used - known

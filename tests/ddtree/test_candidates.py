@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("triton")
+from tests.ddtree.on_cpu import needs
+
+torch: Any = needs("torch")
+needs("triton")
 
 from sglang_ddtree.runtime.candidates import Candidates, best_tokens  # noqa: E402
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("triton")
+from tests.ddtree.on_cpu import needs
+
+torch: Any = needs("torch")
+needs("triton")
 
 from sglang_ddtree.ddtree.masks import flat_offset, positions, visible  # noqa: E402
 from sglang_ddtree.ddtree.tree import DraftTree, build_tree  # noqa: E402
 from sglang_ddtree.ddtree.walk import walk  # noqa: E402
+from sglang_ddtree.ddtree.widths import MAX_TOPK  # noqa: E402
 from sglang_ddtree.runtime.commit import commit_paths, walk_trees  # noqa: E402
 from sglang_ddtree.runtime.grow import TreeBuffers, grow_trees  # noqa: E402
 
@@ -90,6 +94,20 @@ def test_trees_masks_walks_and_slots(kind: str, batch: int, depth: int, topk: in
         assert tuple(found[2 + depth : 2 + depth + count]) == accepted.tokens
         counts.append(random.Random(row).randint(1, count))  # noqa: S311 - a stop token may cut the path
     _check_slots(case, counts)
+
+
+def test_the_most_candidates_that_fit_into_a_packed_place() -> None:
+    """All scores equal: the builder takes rank after rank of one depth, up to the last."""
+    topk = MAX_TOPK
+    scores = [[-1.0] * topk, [-3.0] * topk]
+    ids = [list(range(topk)), list(range(topk, 2 * topk))]
+    tree = build_tree(scores, ids, 7, topk + 8)
+    built = TreeBuffers.allocate(1, topk + 9, "cpu")
+    mask = torch.zeros((topk + 9) * (topk + 10), dtype=torch.uint8)
+    grow_trees(torch.tensor([scores]), torch.tensor([ids]), torch.tensor([7]), torch.tensor([1]), built, mask)
+    assert topk - 1 in tree.tokens  # the last rank was needed
+    assert built.tokens[0].tolist() == list(tree.tokens)
+    assert built.parents[0].tolist() == list(tree.parents)
 
 
 def _check_slots(case: Case, counts: list[int]) -> None:

@@ -59,6 +59,12 @@ def test_block_size_flag_wins() -> None:
     assert read_options({}).block_size is None
 
 
+@pytest.mark.parametrize("size", [0, -8])
+def test_a_block_size_that_is_none_is_not_passed_over(size: int) -> None:
+    with pytest.raises(OptionError, match="--speculative-dflash-block-size"):
+        read_options({}, block_size=size)
+
+
 @pytest.mark.parametrize("value", ["0", "-3", "x", "1.5", "1e3", "٣", "99999999"])
 @pytest.mark.parametrize("variable", [BUDGET_VARIABLE, TOPK_VARIABLE, BLOCK_VARIABLE])
 def test_numbers_must_be_positive(variable: str, value: str) -> None:

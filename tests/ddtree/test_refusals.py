@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sglang_ddtree.ddtree.drafter_checks import DrafterFacts, drafter_refusals
-from sglang_ddtree.ddtree.options import BUDGET_VARIABLE, SCHEDULE_VARIABLE, read_options
+from sglang_ddtree.ddtree.options import BUDGET_VARIABLE, SCHEDULE_VARIABLE, TOPK_VARIABLE, read_options
 from sglang_ddtree.ddtree.refusals import Refusal, Refused, refuse
 from sglang_ddtree.ddtree.server_checks import ServerFacts, server_refusals
 from sglang_ddtree.ddtree.widths import WidthTable, width_table
@@ -62,6 +62,10 @@ def test_a_good_configuration_is_not_refused() -> None:
         ({"two_batch_overlap": True}, "two-batch overlap", "--enable-two-batch-overlap"),
         ({"deterministic": True}, "deterministic", "--enable-deterministic-inference"),
         ({"disaggregation": "decode"}, "disaggregation mode decode", "null"),
+        ({"context_parallel": True}, "context parallelism", "--attn-cp-size"),
+        ({"hierarchical_cache": True}, "hierarchical cache", "--enable-hierarchical-cache"),
+        ({"returns_hidden_states": True}, "hidden states", "--enable-return-hidden-states"),
+        ({"draft_window": 7}, "draft window of 7 tokens", "at least 8"),
         ({"adaptive": True}, "adaptive", "--speculative-ddtree-budget-schedule"),
         ({"accept_thresholds": (0.9, 1.0)}, "distribution", "threshold"),
         ({"num_draft_tokens": 8}, "--speculative-num-draft-tokens 8 contradicts the budget 31", "leave out"),
@@ -78,6 +82,28 @@ def test_a_budget_below_the_chain() -> None:
     assert "at least the block size 8" in refusal.reason
     assert "at least 7" in refusal.fix
     assert server_refusals(SERVER, table(8, **{BUDGET_VARIABLE: "7"})) == ()
+
+
+@pytest.mark.parametrize(
+    ("block", "environment", "reason", "fix"),
+    [
+        (8, {BUDGET_VARIABLE: "300", TOPK_VARIABLE: "257"}, "top-k cap of 257", "256 or less"),
+        (257, {BUDGET_VARIABLE: "300"}, "block of 257", "256 or less"),
+        (8, {BUDGET_VARIABLE: "32768"}, "budget of 32768", "32767 or less"),
+    ],
+)
+def test_more_than_the_builder_can_count(block: int, environment: dict[str, str], reason: str, fix: str) -> None:
+    (refusal,) = server_refusals(SERVER, table(block, **environment))
+    assert reason in refusal.reason
+    assert fix in refusal.fix
+
+
+def test_the_largest_that_the_builder_can_count() -> None:
+    assert server_refusals(SERVER, table(256, **{BUDGET_VARIABLE: "32767", TOPK_VARIABLE: "256"})) == ()
+
+
+def test_a_draft_window_of_a_block_is_enough() -> None:
+    assert server_refusals(replace(SERVER, draft_window=8), table()) == ()
 
 
 def test_a_narrow_step_of_the_schedule_is_refused_too() -> None:

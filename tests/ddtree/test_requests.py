@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sglang_ddtree.runtime.requests import is_penalised, reject
+from sglang_ddtree.runtime.requests import install, is_penalised, reject
 
 UNSET: dict[str, Any] = {
     **dict.fromkeys(("json_schema", "regex", "ebnf", "structural_tag")),
@@ -18,9 +19,10 @@ UNSET: dict[str, Any] = {
 }
 
 
-def request(parameters: dict[str, Any] | None = None, return_logprob: bool = False, answered: int = 3) -> SimpleNamespace:
+def request(parameters: dict[str, Any] | None = None, answered: int = 3, **about: Any) -> SimpleNamespace:
     sampling = SimpleNamespace(**{**UNSET, **(parameters or {})})
-    return SimpleNamespace(return_logprob=return_logprob, sampling_params=sampling, output_ids=[1] * answered)
+    plain = {"return_logprob": False, "custom_logit_processor": None, "output_ids": [1] * answered}
+    return SimpleNamespace(sampling_params=sampling, **{**plain, **about})
 
 
 def test_served() -> None:
@@ -32,6 +34,25 @@ def test_logprobs() -> None:
     assert answer is not None
     assert "logprobs" in answer
     assert "Fix:" in answer
+
+
+def test_custom_logit_processors() -> None:
+    answer = reject(request(custom_logit_processor="{}"))
+    assert answer is not None
+    assert "custom logit processors" in answer
+
+
+def test_a_process_without_the_scheduler_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "sglang.srt.managers.scheduler", raising=False)
+    with pytest.raises(RuntimeError, match="isn't loaded"):
+        install()
+
+
+def test_the_scheduler_asks_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = SimpleNamespace(validate_dflash_request=None)
+    monkeypatch.setitem(sys.modules, "sglang.srt.managers.scheduler", scheduler)  # type: ignore[arg-type]
+    install()
+    assert scheduler.validate_dflash_request is reject
 
 
 @pytest.mark.parametrize("kind", ["json_schema", "regex", "ebnf", "structural_tag"])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
+from tests.ddtree.on_cpu import needs
 
-torch = pytest.importorskip("torch")
-sampler_module = pytest.importorskip("sglang.srt.layers.sampler")
+torch: Any = needs("torch")
+sampler_module: Any = needs("sglang.srt.layers.sampler")
 
 from sglang_ddtree.runtime.sampling import adjust_logits, choose  # noqa: E402
 

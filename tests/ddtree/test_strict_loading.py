@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import subprocess
 import sys
@@ -90,3 +91,16 @@ def test_the_known_release_covers_what_is_imported() -> None:
     }
     unchecked = {name for name in imported if name not in release.sha256}
     assert unchecked <= {"srt/distributed.py", "srt/speculative/spec_utils.py", "srt/utils/hf_transformers_utils.py"}, unchecked
+
+
+def test_every_file_of_sglang_that_the_runtime_imports_from_is_known_by_its_hash() -> None:
+    """But for one that re-exports another of the list, and one that only reads a model's config."""
+    allowed = {"srt/distributed", "srt/utils/hf_transformers_utils"}
+    (release,) = known_releases()
+    imported = set()
+    for path in (SOURCE / "sglang_ddtree" / "runtime").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sglang."):
+                imported.add((node.module or "").removeprefix("sglang.").replace(".", "/"))
+    assert len(imported) > 10
+    assert {name for name in imported if f"{name}.py" not in release.sha256} <= allowed

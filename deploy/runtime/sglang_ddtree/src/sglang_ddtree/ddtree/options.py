@@ -62,6 +62,8 @@ def read_options(environment: Mapping[str, str] | None = None, block_size: int |
             f"{SCHEDULE_VARIABLE} goes up to {widest} nodes, beyond the budget of {budget}; raise the budget to {widest}"
         )
     cap = _positive(source, TOPK_VARIABLE) or DEFAULT_TOPK
+    if block_size is not None and block_size < 1:
+        raise OptionError(f"--speculative-dflash-block-size must be a positive integer, got {block_size}")
     block = block_size if block_size is not None else _positive(source, BLOCK_VARIABLE)
     return DDTreeOptions(budget, min(cap, budget), steps or (BudgetStep(1, budget),), block)
 

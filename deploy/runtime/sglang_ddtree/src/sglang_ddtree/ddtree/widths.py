@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 from .options import DDTreeOptions
 
+MAX_BUDGET, MAX_BLOCK, MAX_TOPK = 32767, 256, 256
+"""What the GPU builder can tell apart: it packs a candidate's parent, depth and rank into 16, 8 and 8 bits of an int32
+(runtime/grow_kernel.py). Beyond that a rank would run over into the depth, and the tree would be another one."""
+
 
 @dataclass(frozen=True, slots=True)
 class VerifyWidth:

@@ -98,6 +98,10 @@ def _server_facts(server_args: Any) -> ServerFacts:
             float(server_args.speculative_accept_threshold_acc),
         ),
         num_draft_tokens=server_args.speculative_num_draft_tokens,
+        context_parallel=int(server_args.attn_cp_size) > 1,
+        hierarchical_cache=bool(server_args.enable_hierarchical_cache),
+        returns_hidden_states=bool(server_args.enable_return_hidden_states),
+        draft_window=server_args.speculative_draft_window_size,
     )
 
 

@@ -12,6 +12,11 @@ def reject(request: Any) -> str | None:
     """Why this request can't be served, or None. `request` is SGLang's Req."""
     if request.return_logprob:
         return "DDTREE speculative decoding does not return logprobs. Fix: leave out logprobs, or use a server without it."
+    if request.custom_logit_processor:
+        return (
+            "DDTREE speculative decoding does not run custom logit processors: they expect one row of logits per request. "
+            "Fix: leave out custom_logit_processor, or use a server without it."
+        )
     parameters = request.sampling_params
     constraints = (parameters.json_schema, parameters.regex, parameters.ebnf, parameters.structural_tag)
     if any(constraint is not None for constraint in constraints):
@@ -35,7 +40,11 @@ def is_penalised(request: Any) -> bool:
 
 
 def install() -> None:
-    """Let the scheduler of this process ask `reject` in place of DFLASH's check, which names another algorithm."""
+    """Let the scheduler of this process ask `reject` in place of DFLASH's check, which names another algorithm.
+
+    Raises RuntimeError where there is no such scheduler: requests would go unchecked.
+    """
     scheduler = sys.modules.get(_SCHEDULER)
-    if scheduler is not None:
-        scheduler.validate_dflash_request = reject  # type: ignore[attr-defined]
+    if not hasattr(scheduler, "validate_dflash_request"):
+        raise RuntimeError(f"DDTREE: {_SCHEDULER} isn't loaded in this process, or checks requests in another way")
+    scheduler.validate_dflash_request = reject  # type: ignore[union-attr]
