@@ -7,7 +7,7 @@ SIM := lab/simulator
 PLUGIN := deploy/runtime/sglang_ddtree
 WHEELS := build/wheels/.stamp
 
-.PHONY: help setup wheels demo demo-down test unit hosts check fix docs lock lab-up lab-down clean
+.PHONY: help setup wheels demo demo-down test unit torch hosts faults check fix docs lock lab-up lab-down clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,13 +42,23 @@ lab-up:  ## boot the lab hosts ct200 and b300 (root)
 lab-down:  ## stop and clean the lab
 	@lab/hosts.sh down
 
-test: setup check unit hosts  ## everything: static checks, unit tests, tests on real lab hosts
+test: setup check unit torch hosts  ## everything: static checks, unit tests, tests on real lab hosts
 
 unit: setup  ## tests that need nothing
 	$(BIN)/python -m pytest -m "not hosts" -n 2 --dist loadfile
 
+torch: setup build/torch/has  ## the DDTREE tests with a torch for CPUs: kernels in Triton's interpreter, SGLang's own classes
+	@test ! -e build/torch/has || DDTREE_TORCH_HAS="$$(cat build/torch/has)" PYTHONPATH=build/torch/site $(BIN)/python -m pytest tests/ddtree -n 2 --dist loadfile
+
+build/torch/has: requirements/torch.sh requirements/torch-cpu.txt requirements/torch.txt .venv/.ready
+	@echo "installing torch for CPUs, Triton and SGLang's modules for tests"
+	@requirements/torch.sh $(CURDIR)/$(BIN)/python $(CURDIR)/build/torch
+
 hosts: setup  ## tests on real systemd hosts, booted and cleaned by the tests (root)
 	$(BIN)/python -m pytest -m hosts -n 2 --dist loadfile
+
+faults: setup  ## faults at every step of a deploy on real lab hosts, the whole matrix (root, about half an hour)
+	DDTREE_FAULTS=all $(BIN)/python -m pytest tests/faults -n 2 --dist loadfile; code=$$?; $(BIN)/python -m tests.faults.page; exit $$code
 
 check: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
@@ -62,10 +72,12 @@ fix: setup  ## let ruff mend what it can
 
 docs: setup  ## renew the generated pages
 	$(BIN)/python docs/write_reference.py
+	$(BIN)/python -m benchmarks.report
 
 lock: .venv/.ready  ## renew the hash locks of the controller
 	$(BIN)/python -m pip install --quiet uv
 	cd requirements && for f in runtime dev; do ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $$f.in -o $$f.txt; done
+	cd requirements && ../$(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: --override torch-override.in --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" torch.in -o torch.txt
 
 clean:
 	rm -rf build dist .venv

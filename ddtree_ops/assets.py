@@ -26,6 +26,11 @@ def role_file(role: str, name: str) -> Path:
     return root() / "roles" / role / "files" / name
 
 
+def host_program(name: str) -> Path:
+    """A file of the program that changes releases on a host (role service)."""
+    return root() / "roles" / "service" / "module_utils" / "ddtree_host" / f"{name}.py"
+
+
 def lock(name: str) -> Path:
     """Path of a hash lock: a name in deploy/locks, or a path."""
     path = Path(name)

@@ -11,9 +11,12 @@
     +-- PlaybookFailed        1    an Ansible task failed
     +-- ServerDied            4    the server crashed while we waited for it or talked to it
     +-- ServerStalled         5    nothing moved any more, or the time ran out
+    +-- ServerStopped         1    somebody stopped the server while we waited for it
     +-- SmokeFailed           1    the server answered, but not rightly
     +-- Refused               7    a preflight finding or the staged runtime refuses this configuration
-    +-- Locked                9    another deploy holds the host
+    +-- GateRefused           7    the acceptance gate refuses a release that serves
+    +-- GateInconclusive     10    the acceptance gate had too little to judge by
+    +-- Locked                9    another command holds the host
 
 The number is the exit code of the command (DESIGN's table, kept stable for scripts).
 """
@@ -24,7 +27,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 # With several hosts the command ends with the first of these codes that occurred.
-RANKING = (1, 3, 5, 4, 8, 7, 9, 2, 6)
+RANKING = (1, 3, 5, 4, 8, 7, 9, 10, 2, 6)
 
 
 def exit_code(codes: Iterable[int]) -> int:
@@ -93,6 +96,10 @@ class ServerStalled(DdtreeOpsError):
     exit_code = 5
 
 
+class ServerStopped(DdtreeOpsError):
+    """Somebody stopped the server on purpose while we waited for it: no failure of its release."""
+
+
 class SmokeFailed(DdtreeOpsError):
     """The server answered, but not rightly."""
 
@@ -103,7 +110,19 @@ class Refused(DdtreeOpsError):
     exit_code = 7
 
 
+class GateRefused(DdtreeOpsError):
+    """The acceptance gate refuses a release that serves: another algorithm, too little acceptance, other answers."""
+
+    exit_code = 7
+
+
+class GateInconclusive(DdtreeOpsError):
+    """The acceptance gate had too little to judge by, which is no pass."""
+
+    exit_code = 10
+
+
 class Locked(DdtreeOpsError):
-    """Another deploy holds the host."""
+    """Another command holds the host."""
 
     exit_code = 9

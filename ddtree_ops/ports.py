@@ -43,6 +43,10 @@ class Stream(Protocol):
         """Yield bytes as they come; ends when the command ended; raises Unreachable when the connection is lost."""
         ...
 
+    def send(self, data: bytes) -> None:
+        """Write to the command's standard input. Raises Unreachable when the connection or the command is gone."""
+        ...
+
     def close(self) -> None:
         """End the command; a chunks() that is waiting in another thread returns."""
         ...
@@ -136,6 +140,27 @@ class Playbooks(Protocol):
         self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
     ) -> PlaybookResult:
         """Run one playbook against one host. Raises Unreachable, PlaybookFailed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Who runs a command: for the host's lock and the audit log. `pid` is that of the command on the controller."""
+
+    user: str
+    controller: str
+    pid: int
+    command: str
+
+
+class AuditLog(Protocol):
+    """The controller's own record of every attempt to change a host."""
+
+    @property
+    def operator(self) -> Operator: ...
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add a line. Never raises: an attempt must not fail over its record."""
         ...
 
 

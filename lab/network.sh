@@ -145,6 +145,8 @@ delay_on() { # host, round trip in ms, loss in percent
   done
   ip link set "${m}a" mtu "$mtu" master "${m}s" up
   ip link set "${m}b" mtu "$mtu" master "$(bridge)" up
+  # Where bridged frames pass iptables (br_netfilter), a frame would be masqueraded here, before the delay: nothing got out.
+  rule raw PREROUTING -i "${m}s" -j CT --notrack
   if [ -e "/sys/class/net/$(link "$1")" ]; then ip link set "$(link "$1")" master "${m}s"; fi
 }
 
@@ -152,6 +154,7 @@ delay_off() { # the relay ends by itself when its taps go
   local m
   m=$(machine "$1")
   [ -e "/sys/class/net/${m}s" ] || return 0
+  drop_rules "-i ${m}s "
   if [ -e "/sys/class/net/$(link "$1")" ]; then ip link set "$(link "$1")" master "$(bridge)"; fi
   for m in "${m}a" "${m}b" "${m}s"; do ip link delete "$m" 2>/dev/null || true; done
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ddtree_ops.errors import Unreachable
@@ -35,11 +36,14 @@ class TunnelledHttp:
             return HttpResponse(answer.status, answer.read(), time.monotonic() - start)
         except TimeoutError as error:
             raise TimeoutError(f"{request.path}: no answer within {request.timeout:g} s") from error
-        except (http.client.HTTPException, OSError, EOFError):
+        except (http.client.HTTPException, OSError, EOFError) as error:
+            if not channel.get_transport().is_active():
+                raise Unreachable(f"{self._shell.host}: the connection was lost: {error}") from error
             # The server went away in the middle of the answer: for the caller that is the same as nobody there.
             return HttpResponse(0, b"", time.monotonic() - start)
         finally:
-            client.close()
+            with suppress(OSError, EOFError):  # a lost connection; the real error is on its way
+                client.close()
 
     def _channel(self, request: HttpRequest) -> Any:
         import paramiko

@@ -1,130 +1,139 @@
-"""Ansible through ansible-runner: one playbook, one host, live task results.
-
-Traps (ansible-runner 2.4.3): an event handler that returns None loses the events; `extravars` are written in clear into
-the private directory (so ours is temporary and gets no secret); so is the whole environment, which may hold secrets, in a
-file `command` (removed as soon as the playbook runs); the status is a bare string.
-"""
+"""Ansible: the project's playbooks, one run for all hosts that need the same one at the same moment."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ddtree_ops import assets
-from ddtree_ops.adapters.task_events import TaskEvents
+from ddtree_ops.adapters.ansible_run import TIMEOUT_SECONDS, AnsibleRun, Ended, play
+from ddtree_ops.adapters.joining import Joiner
+from ddtree_ops.adapters.per_host import extra_variables
+from ddtree_ops.adapters.task_events import RunEvents, TaskEvents
 from ddtree_ops.errors import DdtreeOpsError, PlaybookFailed, Unreachable
 from ddtree_ops.ports import PlaybookResult, TaskResult, TaskState
 
-# Staging downloads several GB from the host's index at worst; everything else takes seconds.
-TIMEOUT_SECONDS = 3600
-# How often ansible-runner looks at its cancel callback, seconds.
-CANCEL_POLL = 1
+# A worker of Ansible is a process of 10 to 25 MB of its own that computes most of its time: more of them than the cores can
+# serve only cost memory. On 2 cores 4 of them, 30 hosts' ssh and ourselves stay below 300 MB together.
+WORKERS = 2 * len(os.sched_getaffinity(0))
+
+
+class _Call:
+    """One host's part of a run: what it asks for, and how that ended."""
+
+    def __init__(self, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]) -> None:
+        self.host = host
+        self.variables = variables
+        self.events = TaskEvents(self._tell)
+        self.well = False
+        self.ended = Ended(timed_out=False, output=())
+        self.raised: BaseException | None = None
+        self._on_task = on_task
+
+    def _tell(self, task: TaskResult) -> None:
+        """What a listener raises is its own host's matter: it must end neither the run nor the others' news."""
+        if self.raised is None:
+            try:
+                self._on_task(task)
+            except BaseException as error:  # noqa: BLE001 - raised in the listener's own thread, by run()
+                self.raised = error
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What can be one run: the same playbook, and variables of the same names."""
+
+    playbook: str
+    names: frozenset[str]
 
 
 class AnsiblePlaybooks:
-    """Runs the project's playbooks with the project's ansible.cfg against one inventory."""
+    """Runs the project's playbooks with the project's ansible.cfg against one inventory; for any number of threads.
 
-    def __init__(self, inventory: Path) -> None:
+    Calls of hosts that are at work (`enter`, `leave`) are joined; a call of a host that nobody spoke of starts at once.
+    """
+
+    def __init__(self, inventory: Path, workers: int = WORKERS) -> None:
         self._inventory = inventory.resolve()
+        self._workers = workers
+        self._joiner: Joiner[_Key, _Call] = Joiner(self._play)
+        self._interrupted = threading.Event()
+
+    def enter(self, host: str) -> None:
+        """This host is at work: others' calls may wait a moment for its own."""
+        self._joiner.enter(host)
+
+    def leave(self, host: str) -> None:
+        """It isn't any more."""
+        self._joiner.leave(host)
+
+    def interrupt(self) -> None:
+        """End all runs and refuse new ones: their callers get KeyboardInterrupt."""
+        self._interrupted.set()
 
     def run(
         self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
     ) -> PlaybookResult:
-        events = TaskEvents(on_task)
+        call = _Call(host, variables, on_task)
         start = time.monotonic()
         try:
-            status, code, output = self._play(assets.playbook(playbook), host, variables, events)
+            with self._interruptible():
+                self._joiner.call(_Key(playbook, frozenset(variables)), host, call)
         except OSError as error:  # a full or cleaned temporary directory, no process to be had
             raise PlaybookFailed(f"{host}: playbook {playbook} can't be run here: {error}", hint="look at TMPDIR") from error
-        result = PlaybookResult(playbook, events.finished, time.monotonic() - start)
-        if status == "timeout":
-            raise PlaybookFailed(f"{host}: {events.running or playbook}: no end after {TIMEOUT_SECONDS} s", evidence=output)
-        if code != 0:
-            raise _failure(playbook, host, result, output)
-        return result
+        if call.raised is not None:
+            raise call.raised
+        if call.well:
+            return PlaybookResult(playbook, call.events.finished, time.monotonic() - start)
+        raise _failure(playbook, call)
 
-    def _play(self, path: Path, host: str, variables: Mapping[str, Any], events: TaskEvents) -> tuple[str, int, tuple[str, ...]]:
-        """ansible-runner's status, Ansible's exit code, the end of its output."""
-        import ansible_runner
+    def _play(self, key: _Key, calls: Sequence[_Call]) -> None:
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
+        events = RunEvents({call.host: call.events for call in calls})
+        run = AnsibleRun(
+            playbook=assets.playbook(key.playbook),
+            inventory=self._inventory,
+            hosts=tuple(call.host for call in calls),
+            variables=extra_variables({call.host: call.variables for call in calls}),
+            workers=min(len(calls), self._workers),
+        )
+        ended = play(run, events.handle, self._interrupted)
+        for call in calls:
+            call.ended = ended
+            call.well = call.host in events.ended_well and not ended.timed_out
 
-        with tempfile.TemporaryDirectory(prefix="ddtree-ops-") as private, _interruptible() as interrupted:
-            runner = ansible_runner.run(
-                private_data_dir=private,
-                playbook=str(path),
-                inventory=str(self._inventory),
-                limit=host,
-                extravars=dict(variables),
-                envvars=_environment(),
-                event_handler=events.handle,
-                status_handler=lambda status, runner_config: _forget_environment(status, runner_config.artifact_dir),
-                cancel_callback=interrupted.is_set,
-                timeout=TIMEOUT_SECONDS,
-                settings={"pexpect_timeout": CANCEL_POLL},
-                quiet=True,
-            )
-            if interrupted.is_set():
-                raise KeyboardInterrupt
-            return str(runner.status), int(runner.rc), _tail(runner)
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM must end the playbook first: an exception in the middle would leave it running alone.
 
-
-def _forget_environment(status: Mapping[str, Any], artifacts: str) -> None:
-    if status.get("status") == "running":
-        Path(artifacts, "command").unlink(missing_ok=True)
-
-
-def _environment() -> dict[str, str]:
-    scripts = str(Path(sys.executable).parent)
-    return {
-        "ANSIBLE_CONFIG": str(assets.root() / "deploy" / "ansible.cfg"),
-        # The environment would win over our ansible.cfg; host keys are checked whatever it says.
-        "ANSIBLE_HOST_KEY_CHECKING": "True",
-        "ANSIBLE_SSH_HOST_KEY_CHECKING": "True",
-        "LC_ALL": "C.UTF-8",  # Ansible refuses to run in another encoding
-        "PATH": os.pathsep.join((scripts, os.environ.get("PATH", os.defpath))),
-    }
+        In other threads no signal arrives; whoever started them calls interrupt().
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(number, lambda *_: self.interrupt()) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
 
 
-@contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM must end the playbook first: an exception in the middle would leave it running alone."""
-    interrupted = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupted
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: interrupted.set()) for number in numbers]
-    try:
-        yield interrupted
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-def _tail(runner: Any) -> tuple[str, ...]:
-    try:
-        with runner.stdout as stream:
-            return tuple(line.rstrip() for line in stream.readlines()[-15:])
-    except (OSError, _runner_exception()):
-        return ()
-
-
-def _runner_exception() -> type[Exception]:
-    """The exception with which ansible-runner says that there is no output file."""
-    from ansible_runner.exceptions import AnsibleRunnerException
-
-    return AnsibleRunnerException  # type: ignore[no-any-return]
-
-
-def _failure(playbook: str, host: str, result: PlaybookResult, output: tuple[str, ...]) -> DdtreeOpsError:
-    failed = [task for task in result.tasks if task.state in (TaskState.FAILED, TaskState.UNREACHABLE)]
+def _failure(playbook: str, call: _Call) -> DdtreeOpsError:
+    host, output = call.host, call.ended.output
+    if call.ended.timed_out:
+        running = call.events.running or playbook
+        return PlaybookFailed(f"{host}: {running}: no end after {TIMEOUT_SECONDS:.0f} s", evidence=output)
+    failed = [task for task in call.events.finished if task.state in (TaskState.FAILED, TaskState.UNREACHABLE)]
     if not failed:
         return PlaybookFailed(f"{host}: playbook {playbook} did not run", evidence=output)
     task = failed[-1]

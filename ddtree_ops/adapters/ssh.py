@@ -9,11 +9,11 @@ import shlex
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ddtree_ops.adapters.ssh_connect import connect
-from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed, Stream
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
 
 CHUNK = 65536
+# Of a command that is read to its end; a host may be damaged, or lie. What is longer is streamed.
+MOST_BYTES = 256 << 20
 STATUS_SECONDS = 5.0
 
 
@@ -34,6 +36,7 @@ class SshShell:
         self._lock = threading.Lock()
         self._connection: Any = None
         self._closed = False
+        self._early: DdtreeOpsError | None = None
 
     @property
     def host(self) -> str:
@@ -53,9 +56,22 @@ class SshShell:
                 self._connection.close()
                 self._connection = None
 
+    def connect_early(self) -> None:
+        """Connect now, from a thread of its own. Whoever asks meanwhile waits for it, and gets its error, once."""
+        with self._lock:
+            if self._closed or self._connection is not None:
+                return
+            try:
+                self._connection = connect(self._host, self._connect_timeout)
+            except DdtreeOpsError as error:
+                self._early = error
+
     def transport(self) -> Any:
         """The live paramiko Transport; connects at first use, and again after a lost connection."""
         with self._lock:
+            if self._early is not None:
+                error, self._early = self._early, None
+                raise error
             if self._closed:
                 raise Unreachable(f"{self.host}: the connection was closed")
             if self._connection is not None and not self._connection.transport.is_active():
@@ -78,8 +94,10 @@ class SshShell:
                 f"{self.host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}",
                 hint="the host may be overloaded or frozen",
             ) from error
+        except OverflowError as error:
+            raise HostCommandFailed(f"{self.host}: `{command.argv[0]}` prints more than {MOST_BYTES >> 20} MiB") from error
         finally:
-            channel.close()
+            _close(channel)
         if status == -1:  # paramiko's value when the channel closed without an exit status
             raise Unreachable(f"{self.host}: the connection was lost", hint="is the host still up?")
         done = Completed(command, status, _text(stdout), _text(stderr), time.monotonic() - start)
@@ -134,9 +152,15 @@ class _ChannelStream:
                 return
             yield data
 
+    def send(self, data: bytes) -> None:
+        try:
+            self._channel.sendall(data)
+        except (OSError, EOFError) as error:
+            raise Unreachable(f"{self._host}: the connection was lost: {error}") from error
+
     def close(self) -> None:
         self._closed.set()
-        self._channel.close()
+        _close(self._channel)
 
     def _check_end(self) -> None:
         """The output ended: because we closed it, because the program ended well, or because something is wrong."""
@@ -152,9 +176,16 @@ class _ChannelStream:
             raise HostCommandFailed(f"{self._host}: `{shlex.join(self._argv)}` ended with exit code {status}: {said}")
 
 
+def _close(channel: Any) -> None:
+    """A lost connection makes paramiko raise here as well, which must not take the place of the real error."""
+    with suppress(OSError, EOFError):
+        channel.close()
+
+
 def _drain(channel: Any, receive: Any, deadline: float) -> bytes:
     parts: list[bytes] = []
-    while True:
+    size = 0
+    while size <= MOST_BYTES:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -163,6 +194,8 @@ def _drain(channel: Any, receive: Any, deadline: float) -> bytes:
         if not data:
             return b"".join(parts)
         parts.append(data)
+        size += len(data)
+    raise OverflowError
 
 
 def _exit_status(channel: Any, deadline: float) -> int:

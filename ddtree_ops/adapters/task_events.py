@@ -1,8 +1,8 @@
-"""ansible-runner's event dictionaries into TaskResults."""
+"""ansible-runner's event dictionaries into TaskResults, each host its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ddtree_ops.ports import TaskResult, TaskState
@@ -41,6 +41,24 @@ class TaskEvents:
             result = _result(data, _ENDS[name])
             self._finished.append(result)
             self._on_task(result)
+        return True
+
+
+class RunEvents:
+    """The events of one run: each goes to its own host; `ended_well` are the hosts of which Ansible's recap says so."""
+
+    def __init__(self, hosts: Mapping[str, TaskEvents]) -> None:
+        self._hosts = hosts
+        self.ended_well: frozenset[str] = frozenset()
+
+    def handle(self, event: dict[str, Any]) -> bool:
+        """ansible-runner's event handler. True keeps the event."""
+        data = event.get("event_data") or {}
+        if event.get("event") == "playbook_on_stats":
+            bad = {*(data.get("failures") or ()), *(data.get("dark") or ())}
+            self.ended_well = frozenset(data.get("processed") or ()) - bad
+        elif data.get("host") in self._hosts:
+            self._hosts[data["host"]].handle(event)
         return True
 
 

@@ -67,9 +67,9 @@ def _on_host(shell: Shell) -> Iterator[Check]:
 
 
 def _preflight(shell: Shell, release: Release) -> Iterator[Check]:
-    from ddtree_ops.flows.look import preflight_findings
+    from ddtree_ops.flows.look import look_and_find
 
-    findings = preflight_findings(shell, release)
+    findings = look_and_find(shell, release).findings
     for one in findings:
         yield Check(shell.host, one.id, False, one.message, one.fix)
     if not findings:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ddtree_ops.cli import options
-
-if TYPE_CHECKING:
-    from ddtree_ops.cli.view import LiveView, PlainView
-    from ddtree_ops.fleet.inventory import Host
-    from ddtree_ops.fleet.release import Release
-    from ddtree_ops.report.deployment import DeploymentReport
 
 EPILOG = """\b
 Examples:
   ddtree-ops deploy --host ct200
   ddtree-ops deploy --host ct200 --dry-run
   ddtree-ops deploy --group rtx --yes --format json
+  ddtree-ops deploy --group rtx --canary ct200 --serial 25% --max-failures 2
+
+\b
+Several hosts: all are looked at first, and one question shows all plans. Then the first host that has to
+change (or --canary) goes alone; the others follow if it ended well. Every host that was begun is also
+finished; hosts that were not begun are reported so (exit code 6 if nothing worse occurred).
+Ctrl-C begins no more hosts and ends the running ones at their next step; a second one ends at once.
 """
 
 
@@ -28,43 +28,50 @@ Examples:
 @options.hosts
 @options.inventory
 @options.output_format
+@options.rollout
+@options.break_lock
 @click.option("--full", is_flag=True, help="Run every step even if nothing differs (a new secret value is no difference).")
 @click.option("--dry-run", is_flag=True, help="Show the plan; change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Don't ask before changing a host.")
-def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str, full: bool, dry_run: bool, yes: bool) -> int:
+def command(
+    hosts: tuple[str, ...],
+    group: str | None,
+    inventory: Path,
+    form: str,
+    full: bool,
+    dry_run: bool,
+    yes: bool,
+    break_lock: bool,
+    **rollout: options.RolloutValue,
+) -> int:
     """Bring hosts to what the inventory says; switch back if that fails.
 
     Looks, plans, stages a release beside the old one, lets its own SGLang check the arguments, switches, waits until a
-    real generation came back, asks the smoke questions, commits. If anything fails after the switch, the former release
-    serves again and the report says why.
+    real generation came back, asks the smoke questions, lets the acceptance gate judge the tree, commits. If anything
+    fails after the switch, the former release serves again and the report says why.
     """
     from ddtree_ops.cli import targets
+    from ddtree_ops.cli.policy import policy
+
+    found = targets.choose(targets.fleet(inventory), hosts, group)
+    rules = policy(found, **rollout)
+    targets.connect_early(found)
+
+    # Loaded while the hosts' sshd does its part of the handshake.
+    from ddtree_ops.cli.deploying import Deploying
     from ddtree_ops.cli.inputs import release_of
+    from ddtree_ops.cli.rollout import run
     from ddtree_ops.cli.show import show_deployments
-    from ddtree_ops.cli.view import make_view
-    from ddtree_ops.errors import exit_code
 
     # Every host's spec is read before the first host changes: a mistake in the last one stops them all.
-    chosen = [(host, release_of(host)) for host in targets.choose(targets.fleet(inventory), hosts, group)]
-    ask = not yes and not dry_run and form == "text" and sys.stdin.isatty()
-    try:
-        with make_view() as view:
-            reports = [_one(*one, inventory, view, full=full, dry_run=dry_run, ask=ask) for one in chosen]
-    except KeyboardInterrupt:
-        click.echo("nothing was undone on the host: the same deploy again takes it up, `ddtree-ops rollback` goes back", err=True)
-        raise
+    job = Deploying(
+        inventory,
+        {host.name: (host, release_of(host)) for host in found},
+        workers=None if rollout["workers"] is None else int(rollout["workers"]),
+        full=full,
+        dry_run=dry_run,
+        break_lock=break_lock,
+    )
+    reports, code = run(rules, job, ask=not yes and not dry_run and form == "text" and sys.stdin.isatty())
     show_deployments(reports, form)
-    return exit_code(report.exit_code for report in reports)
-
-
-def _one(
-    host: Host, release: Release, inventory: Path, view: PlainView | LiveView, *, full: bool, dry_run: bool, ask: bool
-) -> DeploymentReport:
-    from ddtree_ops.adapters.playbook import AnsiblePlaybooks
-    from ddtree_ops.cli import targets
-    from ddtree_ops.cli.confirm import asker
-    from ddtree_ops.flows.deploy import Deploy
-
-    with targets.server(host) as server:
-        deploy = Deploy(server, AnsiblePlaybooks(inventory), release, view)
-        return deploy.run(dry_run=dry_run, full=full, confirm=asker(view) if ask else None)
+    return code

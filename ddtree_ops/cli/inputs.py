@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.fleet.model_manifest import read_manifests
+from ddtree_ops.fleet.patches import read_patches
 from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build, one_wheel, read_wheel
 from ddtree_ops.fleet.secret_refs import value_problem
 
@@ -23,6 +25,7 @@ def release_of(host: Host) -> Release:
     """The release that a host's spec asks for. Raises InvalidInventory for a missing lock, wheel or secret."""
     spec = host.serving
     _check_secrets(host, spec)
+    _check_gate(host, spec)
     lock = assets.lock(spec.runtime.lock)
     if not lock.is_file():
         known = sorted(path.stem for path in (assets.root() / "deploy" / "locks").glob("*.txt") if path.stem != "uv")
@@ -36,6 +39,8 @@ def release_of(host: Host) -> Release:
         lock_text=lock_text,
         unit_template=(assets.root() / UNIT_TEMPLATE).read_text(),
         wheels=_wheels(spec),
+        patches=read_patches(spec.runtime.patches, host.folder),
+        model_manifests=read_manifests(spec, host.folder),
     )
     return build(spec, host.hardware, inputs)
 
@@ -57,6 +62,18 @@ def _check_secrets(host: Host, spec: ServingSpec) -> None:
         problem = "is not there" if value is None else value_problem(value)
         if problem:
             raise InvalidInventory(f"{host.name}: secrets.{name}: {where} {problem}")
+
+
+def _check_gate(host: Host, spec: ServingSpec) -> None:
+    """A missing prompt set or baseline must show now, not when the new release already serves."""
+    if spec.gate.prompts is None and spec.gate.baseline is None:
+        return  # nothing of the user's to read; and the reader costs 25 ms
+    from ddtree_ops.fleet.gate_files import check_files
+
+    try:
+        check_files(spec)
+    except InvalidInventory as error:
+        raise InvalidInventory(f"{host.name}: {error.message}", hint=error.hint) from error
 
 
 def _secret_file(path: Path) -> str | None:

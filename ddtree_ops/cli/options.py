@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+RolloutValue = str | int | bool | None
 
 
 def inventory(function: F) -> F:
@@ -42,3 +43,44 @@ def output_format(function: F) -> F:
         show_default=True,
         help="json is for scripts: stdout holds nothing else, progress goes to stderr.",
     )(function)
+
+
+def break_lock(function: F) -> F:
+    return click.option(
+        "--break-lock",
+        is_flag=True,
+        help="Take the host's lock from whoever holds it; that command stops at its next step. Ask its owner first.",
+    )(function)
+
+
+def rollout(function: F) -> F:
+    """How several hosts are changed: --forks, --serial, --canary, --no-canary, --max-failures, --workers."""
+    for option in (
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(1, 200),
+            help="Ansible's processes for all hosts together, each 10 to 25 MB.  [default: twice the cores]",
+        ),
+        click.option(
+            "--max-failures",
+            metavar="N",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            help="Begin no more hosts once so many have failed.",
+        ),
+        click.option("--no-canary", is_flag=True, help="Let no host go first."),
+        click.option("--canary", metavar="HOST", help="This host goes first, alone.  [default: the first that has to change]"),
+        click.option("--serial", metavar="N|N%", help="Finish so many hosts before the next ones begin."),
+        click.option(
+            "--forks",
+            metavar="N",
+            type=click.IntRange(1, 200),
+            default=10,
+            show_default=True,
+            help="Hosts at work at the same time.",
+        ),
+    ):
+        function = option(function)
+    return function

@@ -40,11 +40,12 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     from ddtree_ops.cli.show import error_line, plan_lines, show_json
     from ddtree_ops.errors import DdtreeOpsError, exit_code
     from ddtree_ops.fleet.plan import make_plan
-    from ddtree_ops.flows.look import look, preflight_findings
+    from ddtree_ops.flows.look import look_and_find
 
     def read(host: Host, server: Server) -> Plan:
         release = release_of(host)
-        return make_plan(host.name, release, look(server.shell, server.port), preflight_findings(server.shell, release))
+        seen = look_and_find(server.shell, release)
+        return make_plan(host.name, release, seen.state, seen.findings)
 
     found = targets.each(targets.choose(targets.fleet(inventory), hosts, group), read)
     if form == "json":
@@ -72,7 +73,7 @@ def _verdict(plan: Plan) -> str:
         return click.style("would be refused", fg="red")
     if plan.nothing_to_do:
         return click.style(f"nothing to do: serves {plan.release.id}", fg="green")
-    staged = " (already staged)" if plan.is_staged else ""
+    staged = " (staged anew: it is damaged)" if plan.repair else " (already staged)" if plan.is_staged else ""
     return click.style(f"would deploy {plan.release.id}{staged}", fg="yellow")
 
 
@@ -82,6 +83,7 @@ def _document(plan: Plan) -> dict[str, Any]:
         "release": plan.release.id,
         "current": plan.state.current,
         "staged": plan.is_staged,
+        "repair": plan.repair,
         "nothing_to_do": plan.nothing_to_do,
         "changes": [dataclasses.asdict(change) for change in plan.changes],
         "findings": [dataclasses.asdict(finding) for finding in plan.findings],

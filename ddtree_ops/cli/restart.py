@@ -18,7 +18,8 @@ Example:
 @options.one_host
 @options.inventory
 @options.output_format
-def command(host: str, inventory: Path, form: str) -> int:
+@options.break_lock
+def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
     """Restart the server and wait until it is ready.
 
     Running requests are drained first, within the spec's `drain` time.
@@ -30,5 +31,5 @@ def command(host: str, inventory: Path, form: str) -> int:
 
     chosen = targets.fleet(inventory).host(host)
     with targets.server(chosen) as server, make_view() as view:
-        waited = restart_and_wait(server, view)
+        waited = restart_and_wait(server, view, break_lock=break_lock)
     return show_waited(host, waited, form)

@@ -19,8 +19,9 @@ Examples:
 @options.one_host
 @options.inventory
 @options.output_format
+@options.break_lock
 @click.option("--to", "wanted", metavar="RELEASE", help="Release id or the beginning of one. Default: the one before.")
-def command(host: str, inventory: Path, form: str, wanted: str | None) -> int:
+def command(host: str, inventory: Path, form: str, break_lock: bool, wanted: str | None) -> int:
     """Switch back to an earlier release.
 
     The unit text of that release comes back with it; the server is restarted, awaited and asked the smoke questions.
@@ -33,6 +34,6 @@ def command(host: str, inventory: Path, form: str, wanted: str | None) -> int:
 
     chosen = targets.fleet(inventory).host(host)
     with targets.server(chosen) as server, make_view() as view:
-        report = Rollback(server, AnsiblePlaybooks(inventory), wanted, view).run()
+        report = Rollback(server, AnsiblePlaybooks(inventory), wanted, view).run(break_lock=break_lock)
     show_deployments([report], form)
     return report.exit_code

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ddtree_ops.cli.closed_pipe import reader_may_leave
 from ddtree_ops.report.deployment import Outcome
 from ddtree_ops.report.safe_text import block, one_line
 
@@ -29,6 +30,8 @@ _WORDS = {
     Outcome.REFUSED: ("red", "refused, nothing changed"),
     Outcome.ROLLED_BACK: ("yellow", "{release} failed; {serving} serves again"),
     Outcome.FAILED: ("red", "failed"),
+    Outcome.NOT_BEGUN: ("yellow", "not begun"),
+    Outcome.INTERRUPTED: ("yellow", "interrupted"),
 }
 
 
@@ -38,30 +41,38 @@ def show_json(document: Any) -> None:
 
 
 def show_deployments(reports: Sequence[DeploymentReport], form: str) -> None:
-    """The end of a deploy or rollback of one or several hosts."""
-    if form == "json":
-        show_json({"schema": "ddtree-ops/deployments/v1", "hosts": [report.to_json() for report in reports]})
-        return
-    for report in reports:
-        for line in deployment_lines(report):
-            click.echo(line)
+    """The end of a deploy or rollback of one or several hosts. A reader that has left changes nothing of how it went."""
+    with reader_may_leave():
+        if form == "json":
+            show_json({"schema": "ddtree-ops/deployments/v1", "hosts": [report.to_json() for report in reports]})
+            return
+        for report in reports:
+            for line in deployment_lines(report):
+                click.echo(line)
 
 
 def deployment_lines(report: DeploymentReport) -> Iterator[str]:
     """Failure first (the longest), verdict last: people read the tail."""
     if report.failure is not None:
         yield failure_text(report.failure)
-    colour, words = _WORDS[report.outcome]
+    colour, words = verdict(report)
     if report.error:
         yield f"{click.style('error:', fg='red', bold=True)} {one_line(report.error)}"
     for line in report.evidence:
         yield indent(block(line), "  ")
     if report.hint:
         yield f"{click.style('fix:', fg='green')} {one_line(report.hint)}"
-    verdict = words.format(release=report.release, serving=report.serving)
-    if report.outcome is Outcome.FAILED:
-        verdict = f"failed; {_serving(report)}"
-    yield f"{click.style(report.host, bold=True)}  {click.style(verdict, fg=colour)}  ({report.seconds:.1f} s)"
+    yield f"{click.style(report.host, bold=True)}  {click.style(words, fg=colour)}  ({report.seconds:.1f} s)"
+
+
+def verdict(report: DeploymentReport) -> tuple[str, str]:
+    """A colour, and how it ended in a few words."""
+    colour, words = _WORDS[report.outcome]
+    if report.outcome in (Outcome.FAILED, Outcome.INTERRUPTED):
+        return colour, f"{words}; {_serving(report)}"
+    if report.outcome is Outcome.NOT_BEGUN:
+        return colour, f"{words}: {one_line(report.reason or '')}"
+    return colour, words.format(release=report.release, serving=report.serving)
 
 
 def _serving(report: DeploymentReport) -> str:

@@ -18,7 +18,8 @@ Example:
 @options.one_host
 @options.inventory
 @options.output_format
-def command(host: str, inventory: Path, form: str) -> int:
+@options.break_lock
+def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
     """Start the server and wait until it is ready.
 
     A server that already serves is left as it is.
@@ -30,5 +31,5 @@ def command(host: str, inventory: Path, form: str) -> int:
 
     chosen = targets.fleet(inventory).host(host)
     with targets.server(chosen) as server, make_view() as view:
-        waited = start_and_wait(server, view)
+        waited = start_and_wait(server, view, break_lock=break_lock)
     return show_waited(host, waited, form)

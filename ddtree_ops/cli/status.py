@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ EPILOG = """\b
 Examples:
   ddtree-ops status --host ct200
   ddtree-ops status --group all --format json
+  ddtree-ops status --host ct200 --verify
 
 \b
 Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its spec is invalid.
@@ -28,10 +30,12 @@ Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its s
 @options.hosts
 @options.inventory
 @options.output_format
-def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str) -> int:
+@click.option("--verify", is_flag=True, help="Hash every file of the current release, too (seconds to minutes).")
+def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str, verify: bool) -> int:
     """Show what serves on each host.
 
-    Release, unit state, phase and percent of a load, restarts, GPU memory, and how long former loads took.
+    Release, unit state, phase and percent of a load, restarts, GPU memory, how long former loads took, an unfinished deploy,
+    and drift: what differs from the current release as it was staged.
     """
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.show import error_line, show_json
@@ -39,7 +43,8 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
     from ddtree_ops.flows.status import read_status
 
     found = targets.each(
-        targets.choose(targets.fleet(inventory), hosts, group), lambda _host, server: _document(read_status(server))
+        targets.choose(targets.fleet(inventory), hosts, group),
+        lambda _host, server: _document(read_status(server, thorough=verify)),
     )
     rows = [targets.error_row(host, row) | {"serving": False} if isinstance(row, DdtreeOpsError) else row for host, row in found]
     if form == "json":
@@ -66,6 +71,10 @@ def _document(status: HostStatus) -> dict[str, Any]:
         "gpus": [dataclasses.asdict(gpu) for gpu in status.gpus.rows],
         "gpu_problem": status.gpus.problem,
         "boots": [dataclasses.asdict(boot) for boot in status.boots],
+        "drift": [dataclasses.asdict(change) for change in status.drift],
+        "lock": state.lock and dataclasses.asdict(state.lock),
+        "dead_man": state.dead_man and dataclasses.asdict(state.dead_man),
+        "leftovers": [dataclasses.asdict(one) for one in state.leftovers],
     }
 
 
@@ -85,8 +94,29 @@ def _print(row: dict[str, Any]) -> None:
         click.echo(f"  GPUs      {len(row['gpus'])} x {row['gpus'][0]['name']}, {used:.0f} of {total:.0f} GiB used")
     if row["gpu_problem"]:
         click.echo(f"  GPUs      {click.style(one_line(row['gpu_problem']), fg='red')}")
+    for line in _standing(row):
+        click.echo(f"  {line}")
     if row["boots"]:
         click.echo(f"  boots     {', '.join(_boot(boot) for boot in row['boots'][-5:])}")
+
+
+def _standing(row: dict[str, Any]) -> Iterator[str]:
+    """What a person has to know before touching the host."""
+    from ddtree_ops.report.safe_text import one_line
+
+    if row["lock"]:
+        holder = row["lock"]
+        told = f"{holder['user']} at {holder['controller']}: {holder['command']}, since {holder['since']}"
+        yield f"locked    by {one_line(told)}"
+    if row["dead_man"]:
+        orders = row["dead_man"]
+        left = "" if orders["seconds_left"] is None else f" in {max(0.0, orders['seconds_left']):.0f} s"
+        back = orders["back_to"] or "no server"
+        yield one_line(f"unfinished deploy of {orders['release']}: goes back to {back}{left} unless it is confirmed")
+    for change in row["drift"]:
+        if change["what"] not in ("server", "running release"):  # told above
+            told = one_line(f"{change['what']}: {change['before']}", 200)
+            yield click.style(f"drift     {told}", fg="yellow")
 
 
 def _remarks(row: dict[str, Any]) -> str:

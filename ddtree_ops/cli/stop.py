@@ -18,18 +18,19 @@ Example:
 @options.one_host
 @options.inventory
 @options.output_format
-def command(host: str, inventory: Path, form: str) -> int:
+@options.break_lock
+def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
     """Drain and stop the server.
 
     It stays enabled: a reboot starts it again.
     """
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.show import show_json
-    from ddtree_ops.flows.switching import stop
+    from ddtree_ops.flows.switching import stop_locked
 
     chosen = targets.fleet(inventory).host(host)
     with targets.server(chosen) as server:
-        stop(server)
+        stop_locked(server, break_lock=break_lock)
         state = server.state()
     if form == "json":
         show_json({"schema": "ddtree-ops/stop/v1", "host": host, "active": state.active.value, "result": state.result})

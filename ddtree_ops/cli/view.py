@@ -1,47 +1,66 @@
-"""Progress for people, on stderr: one live line on a terminal, plain lines elsewhere."""
+"""Progress for people, on stderr: one live line on a terminal (a table for several hosts), plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
-from ddtree_ops.flows.progress import LoadNews, News, StepEnded, StepStarted, TaskNews
+from ddtree_ops.cli.progress_text import bar, load_text, step_text, task_name
+from ddtree_ops.cli.show import verdict
+from ddtree_ops.flows.progress import HostEnded, HostWaits, LoadNews, News, StepEnded, StepStarted, TaskNews
 from ddtree_ops.ports import TaskState
 from ddtree_ops.report.deployment import StepState
 from ddtree_ops.report.safe_text import one_line
 
 if TYPE_CHECKING:
+    from ddtree_ops.cli.table import TableView
     from ddtree_ops.units.readiness import Waiting
 
 PLAIN_LOAD_SECONDS = 10.0
 _MARKS = {StepState.OK: ("✓", "green"), StepState.FAILED: ("✗", "red")}
 
 
-def make_view() -> PlainView | LiveView:
-    """The view that fits stderr."""
+def make_view(hosts: Sequence[str] = ()) -> PlainView | LiveView | TableView:
+    """The view that fits stderr, and the number of hosts."""
     drawable = sys.stderr.isatty() and (sys.stderr.encoding or "").lower().replace("-", "") == "utf8"
-    return LiveView() if drawable else PlainView()
+    if not drawable:
+        return PlainView()
+    if len(hosts) < 2:
+        return LiveView()
+    from ddtree_ops.cli.table import TableView
+
+    return TableView(hosts)
 
 
 class PlainView(AbstractContextManager["PlainView"]):
-    """Lines for logs and pipes: every step's end, each phase of the load once, and a sign of life every 10 s."""
+    """Lines for logs and pipes: every step's end, each phase of the load once, and a sign of life every 10 s.
+
+    Each line begins with its host; news come from any thread.
+    """
 
     def __init__(self) -> None:
-        self._segment = ""
-        self._shown = 0.0
+        self._lock = threading.Lock()
+        self._shown: dict[str, tuple[str, float]] = {}
 
     def __exit__(self, *_: object) -> None:
         return None
 
+    def pause(self) -> None:
+        """A question needs nothing of us."""
+
+    def resume(self) -> None:
+        """Nor does its end."""
+
     def __call__(self, news: News) -> None:
-        text = self._text(news)
-        if text is None:
-            return
         # Nobody may read any more (`deploy | head`); that must not end a deploy in the middle.
-        with suppress(OSError):
-            print(f"{one_line(news.host)}  {text}", file=sys.stderr, flush=True)  # noqa: T201
+        with self._lock, suppress(OSError):
+            text = self._text(news)
+            if text is not None:
+                print(f"{one_line(news.host)}  {text}", file=sys.stderr, flush=True)  # noqa: T201
 
     def _text(self, news: News) -> str | None:
         if isinstance(news, StepEnded):
@@ -49,14 +68,19 @@ class PlainView(AbstractContextManager["PlainView"]):
         if isinstance(news, TaskNews) and news.task.state in (TaskState.FAILED, TaskState.UNREACHABLE):
             return f"  {task_name(news)}: {one_line(news.task.message.partition(chr(10))[0])}"
         if isinstance(news, LoadNews):
-            return self._load(news.waiting)
+            return self._load(news.host, news.waiting)
+        if isinstance(news, HostWaits):
+            return f"{news.changes} changes, waits for its turn"
+        if isinstance(news, HostEnded):
+            return f"{verdict(news.report)[1]}  ({news.report.seconds:.1f} s)"
         return None
 
-    def _load(self, waiting: Waiting) -> str | None:
+    def _load(self, host: str, waiting: Waiting) -> str | None:
         now = time.monotonic()
-        if waiting.segment == self._segment and now - self._shown < PLAIN_LOAD_SECONDS:
+        segment, shown = self._shown.get(host, ("", 0.0))
+        if waiting.segment == segment and now - shown < PLAIN_LOAD_SECONDS:
             return None
-        self._segment, self._shown = waiting.segment, now
+        self._shown[host] = waiting.segment, now
         return f"  {load_text(waiting)}"
 
 
@@ -98,35 +122,5 @@ class LiveView(AbstractContextManager["LiveView"]):
         elif isinstance(news, TaskNews) and news.task.state is TaskState.STARTED:
             self._status.update(f"[bold]{host}[/]  {self._step}  [dim]{escape(task_name(news))}[/]")
         elif isinstance(news, LoadNews):
-            self._status.update(f"[bold]{host}[/]  {self._step}  {_bar(news.waiting)} {escape(load_text(news.waiting))}")
-
-
-def step_text(news: StepEnded) -> str:
-    step = news.step
-    mark = "" if step.state is not StepState.FAILED else "FAILED "
-    return f"{step.name:<10} {step.seconds:6.1f} s  {mark}{one_line(step.detail)}".rstrip()
-
-
-def task_name(news: TaskNews) -> str:
-    return one_line(f"{news.task.role} : {news.task.task}" if news.task.role else news.task.task)
-
-
-def load_text(waiting: Waiting) -> str:
-    """`weights 41%  0:12 elapsed, about 0:20 left`."""
-    percent = f" {waiting.percent}%" if waiting.percent is not None else ""
-    left = f", about {clock(waiting.eta)} left" if waiting.eta is not None else ""
-    return f"{one_line(waiting.segment)}{percent}  {clock(waiting.elapsed)} elapsed{left}"
-
-
-def clock(seconds: float) -> str:
-    """`0:07`, `6:52`, `1:02:03`."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _bar(waiting: Waiting, width: int = 24) -> str:
-    if waiting.done is None:
-        return ""
-    full = round(width * waiting.done)
-    return f"[green]{'━' * full}[/][dim]{'━' * (width - full)}[/]"
+            drawn = bar(news.waiting.done)
+            self._status.update(f"[bold]{host}[/]  {self._step}  {drawn} {escape(load_text(news.waiting))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ddtree_ops.fleet.gate_section import Inconclusive
 from ddtree_ops.fleet.nodes import Entry, VaultNode
 from ddtree_ops.fleet.profile import HardwareProfile, Refusal
 from ddtree_ops.fleet.sections import Source
@@ -105,6 +106,13 @@ def _wide_listen_needs_key(spec: ServingSpec, _: Surroundings) -> Iterator[Compl
         )
 
 
+def _gate_needs_metrics(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
+    gated = spec.ddtree is not None and spec.gate.enabled and spec.gate.inconclusive is Inconclusive.FAIL
+    if gated and spec.server_args.get("enable-metrics", True) in (None, False):
+        text = "the gate reads the tree's counters from /metrics; leave metrics on, or set ddtree_serving.gate.enabled: false"
+        yield ("server_args", "enable-metrics"), text
+
+
 def _wheelhouse(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
     if spec.runtime.source is Source.WHEELHOUSE and spec.runtime.wheelhouse is None:
         yield ("runtime", "source"), "wheelhouse needs ddtree_serving.runtime.wheelhouse, a directory on the controller"
@@ -171,6 +179,7 @@ CHECKS = (
     Check((("server_args",),), _tree_mask),
     Check((("listen",), ("secrets",)), _wide_listen_needs_key),
     Check((("runtime", "source"), ("runtime", "wheelhouse")), _wheelhouse),
+    Check((("gate",), ("ddtree",), ("server_args",)), _gate_needs_metrics),
     Check((("stall_after",), ("load_budget",)), _stall_within_budget),
     Check((("secrets",),), _vault_variables),
     Check((("server_args", "tp-size"), ("server_args", "pp-size")), _gpus),

@@ -8,7 +8,8 @@ from pathlib import Path
 from ddtree_ops.fleet.mistakes import Mistake, Place
 
 _YAML_SUFFIXES = ("", ".yml", ".yaml", ".json")
-_IGNORED_NAMES = ("group_vars", "host_vars", "vars_plugins")
+# The last two are ours (deploy/ansible.cfg tells Ansible): what the spec names relative to the inventory may lie there.
+_IGNORED_NAMES = ("group_vars", "host_vars", "vars_plugins", "patches", "manifests")
 _IGNORED_SUFFIXES = (".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".cfg", ".retry")
 
 

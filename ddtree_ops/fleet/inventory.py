@@ -31,13 +31,15 @@ _VARIABLES = (HARDWARE, SERVING, DEFAULTS)
 class Host:
     """One machine. What needs work or may be wrong is read when it is asked for, so that a broken host hides no other.
 
-    `groups` are all its groups but `all`, the more specific ones last. `place` is where the inventory first names it.
+    `groups` are all its groups but `all`, the more specific ones last. `place` is where the inventory first names it, `folder`
+    the inventory's directory, from which the spec's relative paths count.
     """
 
     name: str
     groups: tuple[str, ...]
     place: Place
     _variables: HostVariables = field(repr=False, compare=False)
+    folder: Path = Path()
 
     @cached_property
     def connection(self) -> Connection:
@@ -164,11 +166,12 @@ def _read(inventory: Path, mistakes: list[Mistake]) -> Fleet:
             topology.add_file(root)
     topology.settle()
     files = VariableFiles(inventory, mistakes)
+    folder = inventory if inventory.is_dir() else inventory.parent
     hosts = []
     members: dict[str, list[str]] = {name: [] for name in topology.groups}
     for inline in topology.hosts.values():
         groups = tuple(group.name for group in topology.groups_of(inline.name))
-        hosts.append(Host(inline.name, groups, inline.place, resolve(inline, topology, files)))
+        hosts.append(Host(inline.name, groups, inline.place, resolve(inline, topology, files), folder))
         for name in (ALL, *groups):
             members[name].append(inline.name)
     return Fleet(inventory, tuple(hosts), {name: tuple(names) for name, names in members.items()})

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from ddtree_ops.fleet import secret_refs
+from ddtree_ops.fleet.gate_section import GateSpec
 from ddtree_ops.fleet.mistakes import nearest
 from ddtree_ops.fleet.nodes import ListNode, Node, ScalarNode, VaultNode, kind
 from ddtree_ops.fleet.sections import DdtreeSpec, ModelSpec, RuntimeSpec, SecretRef, SmokePrompt
@@ -23,11 +24,13 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "runtime": RuntimeSpec,
     "secrets": SecretRef,
     "smoke": SmokePrompt,
+    "gate": GateSpec,
 }
 _EXPECTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "bool_type": "true or false",
+    "float_type": "a number",
     "string_type": "text",
     "tuple_type": "a list",
     "list_type": "a list",

@@ -10,7 +10,11 @@ RELEASES: Final = f"{ROOT}/releases"
 CREDENTIALS: Final = f"{ROOT}/current/credentials"
 STATE: Final = "/var/lib/ddtree"
 BOOTS: Final = f"{STATE}/boots"
+# Which files of models were good when they were last read.
+MODELS: Final = f"{STATE}/models"
 AUDIT: Final = f"{STATE}/audit.jsonl"
+# The dead-man: its timer goes back to the last good release unless a deploy is committed.
+DEAD_MAN_TIMER: Final = "ddtree-deadman.timer"
 UNITS: Final = "/etc/systemd/system"
 # The user that runs the server.
 SERVICE_USER: Final = "ddtree"

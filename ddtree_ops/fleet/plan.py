@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ddtree_ops.fleet import places
+from ddtree_ops.fleet.drift import AS_STAGED, ENABLED, Change, file_changes, process_changes, unit_changes
 from ddtree_ops.fleet.preflight import Finding, Severity
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import HostState
 from ddtree_ops.units.systemctl import Active
 
-ENABLED = "enabled"
-
-
-@dataclass(frozen=True)
-class Change:
-    """One thing that differs: its name, what it is, what it will be. None = not there."""
-
-    what: str
-    before: str | None
-    after: str | None
-
 
 @dataclass(frozen=True)
 class Plan:
-    """What a deploy will do on a host."""
+    """What a deploy will do on a host.
+
+    `repair`: the wanted release lies on the host, but not as it was staged: it has to be staged anew in its place.
+    """
 
     host: str
     release: Release
     state: HostState
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
+    repair: bool = False
 
     @property
     def nothing_to_do(self) -> bool:
@@ -42,14 +35,21 @@ class Plan:
     @property
     def is_under_way(self) -> bool:
         """The wanted release loads, or serves without being committed: an earlier run was interrupted. Take it up."""
-        unit = self.state.unit
+        state, unit = self.state, self.state.unit
         up = unit.active in (Active.ACTIVATING, Active.ACTIVE) and not unit.failed
-        ours = self.state.current == self.state.running == self.release.id
-        return ours and up and not self.state.unit_is_edited and unit.enabled == ENABLED
+        ours = state.current == state.running == self.release.id
+        as_wanted = not (self.repair or state.runs_otherwise or any(unit_changes(state)))
+        return ours and up and as_wanted and unit.enabled == ENABLED and self._restarted_since_the_switch
+
+    @property
+    def _restarted_since_the_switch(self) -> bool:
+        """Without that the process may still have, for example, the former credentials."""
+        orders = self.state.dead_man
+        return orders is None or (orders.release == self.release.id and orders.invocation != self.state.unit.invocation)
 
     @property
     def is_staged(self) -> bool:
-        return self.state.manifest(self.release.id) is not None
+        return self.state.manifest(self.release.id) is not None and not self.repair
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -57,50 +57,74 @@ class Plan:
 
 
 def make_plan(host: str, release: Release, state: HostState, findings: tuple[Finding, ...]) -> Plan:
-    """Compare the wanted release with the host; `findings` are what preflight saw there."""
-    return Plan(host, release, state, tuple(_changes(release, state)), (*findings, *_damage(release, state)))
+    """Compare the wanted release with the host; `findings` are what the roles' programs saw there."""
+    damage = tuple(_damage(release, state))
+    changes = (*_changes(release, state), *damage)
+    return Plan(host, release, state, changes, (*findings, *_warnings(release, state)), repair=bool(damage))
 
 
-def _damage(release: Release, state: HostState) -> Iterator[Finding]:
-    if state.current == release.id and state.manifest(release.id) is None:
-        yield Finding(
-            "release_damaged",
-            Severity.ERROR,
-            f"the current release {release.id} has no readable manifest.json: its content can't be trusted",
-            f"deploy a changed spec (it makes a new release), then remove {places.RELEASES}/{release.id} and deploy this one",
-        )
+def _damage(release: Release, state: HostState) -> Iterator[Change]:
+    """What is wrong with the wanted release as it lies on the host."""
+    gone = state.current == release.id and state.manifest(release.id) is None
+    if gone or release.id in state.damaged:
+        yield Change("manifest.json", "missing or damaged", AS_STAGED)
+        return
+    yield from file_changes(state.files.get(release.id))
+    if state.settings is not None and state.manifest(release.id) is not None:
+        yield from _settings_changes(state.settings, release.server_json())
+
+
+def _settings_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """server.json on the host against the same release's here: what the launcher reads at the next start."""
+    argv = before.get("argv")
+    if isinstance(argv, list) and all(isinstance(word, str) for word in argv):
+        yield from _mapping_changes("argument", flags(argv), flags(after["argv"]))
+    for key in sorted(after.keys() if not isinstance(argv, list) else after.keys() - {"argv"}):
+        if before.get(key) != after[key]:
+            yield Change(f"server.json {key}", str(before.get(key)), str(after[key]))
+
+
+def _warnings(release: Release, state: HostState) -> Iterator[Finding]:
+    for name, files in sorted(state.files.items()):
+        if files and name != release.id:
+            text = f"release {name} isn't as it was staged ({', '.join(one.what for one in file_changes(files))})"
+            yield Finding("release_damaged", Severity.WARNING, text, "it serves on; a way back to it is not safe")
+    # While somebody holds the lock, it is work; what a repair has replaced goes with the next staging.
+    for one in state.leftovers if state.lock is None else ():
+        if not one.name.startswith(".staging-"):
+            continue
+        text = f"an interrupted run has left {one.name} among the releases, {one.age:.0f} s ago"
+        yield Finding("leftover", Severity.WARNING, text, "the next deploy that changes something removes it")
 
 
 def _changes(release: Release, state: HostState) -> Iterator[Change]:
-    unit = state.unit
+    if state.dead_man is not None:
+        yield Change("unfinished deploy", state.dead_man.release, None)
     if state.current != release.id:
         yield Change("release", state.current, release.id)
         current = state.manifest(state.current)
         if current is not None:
             yield from _content_changes(dict(current.content), release.manifest_seed())
-    else:
-        if state.last_good != release.id:
-            yield Change("last good", state.last_good, release.id)
-        if state.unit_is_edited:
-            yield Change("unit file", "changed on the host", "as the release has it")
-        if unit.exists and unit.enabled != ENABLED:
-            yield Change("start at boot", unit.enabled or "unknown", ENABLED)
-    if not unit.serving:
-        yield Change("server", f"{unit.active.value} ({unit.sub})", "active (running)")
-    elif state.current == release.id != state.running:
-        yield Change("running release", state.running, release.id)
+        if not state.unit.serving:
+            yield from process_changes(state)
+        return
+    if state.last_good != release.id:
+        yield Change("last good", state.last_good, release.id)
+    yield from unit_changes(state)
+    yield from process_changes(state)
 
 
 def _content_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     yield from _mapping_changes("argument", flags(before.get("argv", [])), flags(after["argv"]))
     yield from _mapping_changes("environment", before.get("environment", {}), after["environment"])
     yield from _mapping_changes("wheel", _short(before.get("wheels", {})), _short(after["wheels"]))
+    yield from _mapping_changes("patch", _patches(before.get("patches")), _patches(after["patches"]))
     for key, what in (("lock_sha256", "lock"), ("unit_template_sha256", "unit")):
         if before.get(key) != after[key]:
             yield Change(what, str(before.get(key))[:12], str(after[key])[:12])
 
 
-def _mapping_changes(what: str, before: dict[str, str], after: dict[str, str]) -> Iterator[Change]:
+def _mapping_changes(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key):
             yield Change(f"{what} {key}", before.get(key), after.get(key))
@@ -115,8 +139,14 @@ def flags(argv: list[str]) -> dict[str, str]:
             name = word
             found[name] = ""
         else:
-            found[name] = f"{found[name]} {word}".strip()
+            found[name] = f"{found.get(name, '')} {word}".strip()
     return found
+
+
+def _patches(listed: object) -> dict[str, str]:
+    """`[{"name": "a.diff", "sha256": "..."}]` into `{"a.diff": "<12 digits>"}`; a manifest of another shape has none."""
+    named = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return _short({str(one.get("name")): str(one.get("sha256")) for one in named})
 
 
 def _short(digests: dict[str, str]) -> dict[str, str]:

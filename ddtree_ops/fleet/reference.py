@@ -15,7 +15,7 @@ from ddtree_ops.fleet.duration import format_duration
 from ddtree_ops.fleet.sections import SecretRef
 from ddtree_ops.fleet.spec import ServingSpec
 
-_DURATIONS = ("load_budget", "stall_after", "drain")
+_DURATIONS = ("load_budget", "stall_after", "drain", "time_limit")
 _LIMITS = {"ge": "at least", "le": "at most"}
 
 
@@ -75,7 +75,7 @@ def _plain_name(annotation: Any) -> str:
         return "mapping"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return " or ".join(str(one.value) for one in annotation)
-    return {int: "whole number", str: "text", bool: "true or false"}.get(annotation, str(annotation))
+    return {int: "whole number", float: "number", str: "text", bool: "true or false"}.get(annotation, str(annotation))
 
 
 def _default(name: str, info: FieldInfo) -> str:
@@ -84,6 +84,8 @@ def _default(name: str, info: FieldInfo) -> str:
     value = info.default
     if value is None or isinstance(value, BaseModel) or value in ({}, ()):
         return "none" if not isinstance(value, BaseModel) else "see below"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     if isinstance(value, tuple):
         return "; ".join(
             f"`{{{', '.join(f'{k}: {v}' for k, v in one.model_dump(exclude_defaults=True).items())}}}`" for one in value

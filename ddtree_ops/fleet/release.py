@@ -17,6 +17,8 @@ from typing import Any
 from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.fleet.hardware import HardwareProfile
+from ddtree_ops.fleet.model_manifest import ModelManifest
+from ddtree_ops.fleet.patches import Patch
 from ddtree_ops.fleet.spec import SecretRef, ServingSpec
 
 SERVER_SCHEMA = "ddtree-ops/server/v1"
@@ -50,6 +52,8 @@ class ReleaseInputs:
     lock_text: str
     unit_template: str
     wheels: tuple[LocalWheel, ...]
+    patches: tuple[Patch, ...] = ()
+    model_manifests: tuple[ModelManifest, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Release:
             "lock": self.inputs.lock_name,
             "lock_sha256": sha256(self.inputs.lock_text),
             "wheels": {wheel.name: wheel.sha256 for wheel in self.inputs.wheels},
-            "patches": [],
+            "patches": [{"name": patch.name, "sha256": patch.sha256} for patch in self.inputs.patches],
             "unit_template_sha256": sha256(self.inputs.unit_template),
             "argv": list(self.server["argv"]),
             "environment": dict(self.server["environment"]),
@@ -106,11 +110,13 @@ class Release:
             "release_source": str(runtime.source),
             "release_wheelhouse": assets.expand(runtime.wheelhouse or ""),
             "release_python": str(runtime.python),
+            "release_patches": [patch.for_role() for patch in self.inputs.patches],
             "release_manifest": self.manifest_seed(),
             "release_credentials": [{"name": name, "value": lookup(ref)} for name, ref in sorted(self.spec.secrets.items())],
             "preflight_gpus": self.wanted_gpus(),
             "preflight_free_mib": runtime.free_mib,
             "model_paths": list(self.model_paths()),
+            "model_manifests": [manifest.for_host() for manifest in self.inputs.model_manifests],
             "service_port": self.spec.port,
             "service_drain_s": int(self.spec.drain),
             "service_load_budget_s": int(self.spec.load_budget),
@@ -132,13 +138,15 @@ def build(spec: ServingSpec, hardware: HardwareProfile, inputs: ReleaseInputs) -
         "load_budget_s": int(spec.load_budget),
         "drain_s": int(spec.drain),
     }
-    content = {
+    content: dict[str, Any] = {
         "server": server,
         "lock": sha256(inputs.lock_text),
         "unit": sha256(inputs.unit_template),
         "wheels": sorted((wheel.name, wheel.sha256) for wheel in inputs.wheels),
         "python": str(spec.runtime.python),
     }
+    if inputs.patches:
+        content["patches"] = [patch.sha256 for patch in inputs.patches]
     digest = sha256(json.dumps(content, sort_keys=True, separators=(",", ":")))
     return Release(f"{inputs.lock_name}-{digest[:10]}", spec, hardware, server, inputs)
 

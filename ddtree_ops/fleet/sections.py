@@ -16,6 +16,8 @@ from pydantic_core import PydanticCustomError
 from ddtree_ops.fleet import secret_refs
 from ddtree_ops.fleet.duration import parse_duration
 
+MODEL = "{model}/"  # at the start of a manifest's path: the model's directory, on the host
+BLOBS = "{blobs}"  # as a manifest: the names of a Hugging Face cache's blobs
 PROJECT = "{project}/"  # at the start of a path: the checkout of ddtree-ops, on the controller
 
 
@@ -38,6 +40,12 @@ def _controller_path(text: str) -> str:
     raise wrong(f"expected an absolute path on the controller, or one that starts with {PROJECT}")
 
 
+def _inventory_path(text: str) -> str:
+    if not text or any(ord(character) < 32 for character in text):
+        raise wrong("expected a path on the controller, absolute or relative to the inventory")
+    return text
+
+
 def _seconds(value: object) -> int:
     try:
         return parse_duration(value)
@@ -53,6 +61,7 @@ def _lock(text: str) -> str:
 
 HostPath = Annotated[str, AfterValidator(_absolute)]
 ControllerPath = Annotated[str, AfterValidator(_controller_path)]
+InventoryPath = Annotated[str, AfterValidator(_inventory_path)]
 Duration = Annotated[int, BeforeValidator(_seconds)]
 BatchSize = Annotated[int, Field(ge=1, le=4096)]
 
@@ -66,6 +75,11 @@ class Section(BaseModel):
 class ModelSpec(Section):
     path: HostPath = Field(description="directory of the weights on the host")
     bytes: int | None = Field(default=None, ge=1, description="size of all weight files, for a load percentage and disk checks")
+    manifest: InventoryPath | None = Field(
+        default=None,
+        description="list of the model's files with their sha256 (lines of sha256sum, or JSON), checked before a deploy: a path "
+        f"relative to the inventory, or {MODEL}NAME for a file of the model itself, or {BLOBS} in a Hugging Face cache",
+    )
 
 
 class DdtreeSpec(Section):
@@ -122,8 +136,12 @@ class RuntimeSpec(Section):
     wheels: Annotated[tuple[ControllerPath, ...], Field(strict=False)] = Field(
         default=(), description=f"more local wheels, globs allowed; {PROJECT} at the start means the checkout"
     )
+    patches: Annotated[tuple[InventoryPath, ...], Field(strict=False)] = Field(
+        default=(), description="unified diffs for the installed packages, applied in this order; paths relative to the inventory"
+    )
     # SGLang with its CUDA libraries, unpacked once: releases share files with the package cache.
     free_mib: int = Field(default=16384, ge=0, description="MiB that must be free on the host before a release is staged")
+    keep: int = Field(default=3, ge=0, le=100, description="releases kept at a commit besides the current and the last good one")
 
 
 class SmokePrompt(Section):

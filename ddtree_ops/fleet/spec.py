@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from ddtree_ops.fleet import secret_refs, server_args
+from ddtree_ops.fleet.gate_section import GateSpec
 from ddtree_ops.fleet.mistakes import nearest
 from ddtree_ops.fleet.profile import HardwareProfile, Speculation, Value
 from ddtree_ops.fleet.sections import (
@@ -25,7 +26,7 @@ from ddtree_ops.fleet.sections import (
 )
 from ddtree_ops.fleet.settings import Setting, argument_settings, argv_of, environment_settings
 
-__all__ = ["DdtreeSpec", "ModelSpec", "RuntimeSpec", "SecretRef", "ServingSpec", "SmokePrompt", "Source"]
+__all__ = ["DdtreeSpec", "GateSpec", "ModelSpec", "RuntimeSpec", "SecretRef", "ServingSpec", "SmokePrompt", "Source"]
 
 _OWN_VARIABLES = ("CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "WATCHDOG_USEC", "STATE_DIRECTORY", "CACHE_DIRECTORY")
 
@@ -125,6 +126,7 @@ class ServingSpec(Section):
     smoke: Annotated[tuple[SmokePrompt, ...], Field(strict=False)] = Field(
         default=_DEFAULT_SMOKE, description="prompts that must be answered after a deploy"
     )
+    gate: GateSpec = Field(default=GateSpec(), description="when a release with `ddtree` is good enough to be kept")
 
     @property
     def speculation(self) -> Speculation:

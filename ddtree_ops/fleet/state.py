@@ -1,10 +1,10 @@
-"""What a host is: read-only commands, each with the parser of its answer. What it lacks for a deploy: `preflight.py`."""
+"""What a host is. How it is looked at: `look.py`; what it lacks for a deploy: `preflight.py`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ddtree_ops.fleet import places
@@ -46,12 +46,25 @@ class Manifest:
 
 
 @dataclass(frozen=True)
+class Leftover:
+    """What an interrupted run left among the releases: a hidden directory, and seconds since it was touched."""
+
+    name: str
+    age: float
+
+
+@dataclass(frozen=True)
 class Releases:
-    """What is in /opt/ddtree: `current` and `last_good` are release ids; manifests newest first."""
+    """What is in /opt/ddtree: `current` and `last_good` are release ids; manifests newest first.
+
+    `damaged` are directories of releases without a readable manifest.
+    """
 
     current: str | None
     last_good: str | None
     manifests: tuple[Manifest, ...]
+    damaged: tuple[str, ...] = field(default=(), kw_only=True)
+    leftovers: tuple[Leftover, ...] = field(default=(), kw_only=True)
 
     def manifest(self, release: str | None) -> Manifest | None:
         """The manifest of a staged release."""
@@ -59,16 +72,72 @@ class Releases:
 
 
 @dataclass(frozen=True)
+class FileDrift:
+    """Files of a release that aren't as they were staged; relative paths, some of them: `more` counts the others.
+
+    `problem`: their list itself is damaged.
+    """
+
+    changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    more: int = 0
+    problem: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.missing or self.added or self.problem)
+
+
+@dataclass(frozen=True)
+class LockHolder:
+    """Who holds the host's lock, as the lock file says: a text for each, empty where it doesn't."""
+
+    user: str = ""
+    controller: str = ""
+    pid: int = 0
+    command: str = ""
+    since: str = ""
+
+
+@dataclass(frozen=True)
+class DeadMan:
+    """The dead-man's orders: a deploy of `release` isn't committed; without that, `back_to` comes back.
+
+    `invocation`: the unit's run when the switch was made; empty: none. `after_s` in seconds; `seconds_left` is None after
+    a reboot. `timer_active`: systemd counts.
+    """
+
+    release: str
+    back_to: str | None
+    armed_at: str
+    after_s: int
+    invocation: str
+    seconds_left: float | None
+    timer_active: bool
+
+
+@dataclass(frozen=True)
 class HostState(Releases):
     """One look at a host: its releases, the unit of the current one, and what really runs.
 
     `running` is the release of the unit's process: another one than `current` after a switch without a restart.
-    `unit_digest` is the sha256 of the unit file that is installed.
+    `unit_digest` is the sha256 of the unit file that is installed, `command` the words of its ExecStart=, `argv` those of
+    the process.
+    `own_drop_ins` are files that change this very unit, as `systemctl edit` and `set-property` make them; those of all our
+    units (ddtree-server@.service.d) are the site's own. `settings` is server.json of the release that was asked for. `files`
+    holds drift by release: those that were looked at and have a list of their files.
     """
 
     unit: UnitState
     running: str | None
     unit_digest: str | None
+    command: tuple[str, ...] | None = None
+    argv: tuple[str, ...] | None = None
+    own_drop_ins: tuple[str, ...] = ()
+    settings: Mapping[str, Any] | None = None
+    files: Mapping[str, FileDrift] = field(default_factory=dict)
+    lock: LockHolder | None = None
+    dead_man: DeadMan | None = None
 
     @property
     def serving(self) -> str | None:
@@ -81,6 +150,11 @@ class HostState(Releases):
         manifest = self.manifest(self.current)
         return manifest is not None and self.unit_digest != manifest.content.get("unit_sha256")
 
+    @property
+    def runs_otherwise(self) -> bool:
+        """The unit's process was started with other arguments than its unit file says."""
+        return self.argv is not None and self.command is not None and self.argv != self.command
+
 
 @dataclass(frozen=True)
 class Gpus:
@@ -88,60 +162,6 @@ class Gpus:
 
     rows: tuple[Gpu, ...]
     problem: str | None = None
-
-
-def links() -> Command:
-    """The symlinks in /opt/ddtree; exit code 1 when the folder isn't there yet."""
-    return Command(("find", places.ROOT, "-maxdepth", "1", "-type", "l", "-printf", r"%f %l\n"), ok=frozenset({0, 1}))
-
-
-def parse_links(text: str) -> dict[str, str]:
-    """`current releases/<id>` lines into {"current": "<id>"}."""
-    pairs = (line.split(" ", 1) for line in text.splitlines() if " " in line)
-    return {name: target.rstrip("/").rsplit("/", 1)[-1] for name, target in pairs}
-
-
-def manifests() -> Command:
-    """Every staged release's manifest: NUL, the release's id, NUL, the document."""
-    argv = ("find", places.RELEASES, "-mindepth", "1", "-maxdepth", "1", "-type", "d", "-not", "-name", ".*")
-    wanted = ("-printf", r"\0%f\0", "-execdir", "cat", "{}/manifest.json", ";")
-    return Command((*argv, *wanted), ok=frozenset({0, 1}))
-
-
-def parse_manifests(text: str) -> tuple[Manifest, ...]:
-    """Newest first. A release whose manifest is damaged or missing is none."""
-    words = text.split("\0")[1:]
-    found = [_manifest(name, document) for name, document in zip(words[::2], words[1::2], strict=False)]
-    return tuple(sorted((one for one in found if one), key=lambda one: one.created, reverse=True))
-
-
-def _manifest(name: str, document: str) -> Manifest | None:
-    try:
-        content = json.loads(document)
-        return Manifest(name, str(content["created"]), content)
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def running(pid: int) -> Command:
-    """Where the unit's process works: the unit starts it in the release's directory (WorkingDirectory=)."""
-    return Command(("readlink", f"/proc/{pid}/cwd"), ok=frozenset({0, 1}))
-
-
-def parse_running(text: str) -> str | None:
-    """`/opt/ddtree/releases/<id>` into the id."""
-    directory, _, name = text.strip().rpartition("/")
-    return name if directory == places.RELEASES and name else None
-
-
-def unit_digest(unit: str) -> Command:
-    """sha256 of the installed unit file."""
-    return Command(("sha256sum", f"{places.UNITS}/{unit}"), ok=frozenset({0, 1}))
-
-
-def parse_digest(text: str) -> str | None:
-    """The first word of sha256sum's line."""
-    return text.split(maxsplit=1)[0] if text.strip() else None
 
 
 def audit() -> Command:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.ports import Command, Shell
-from ddtree_ops.report.entries import triage_bytes
-from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage.numbers import Facts
+
+if TYPE_CHECKING:
+    from ddtree_ops.report.failure import FailureReport
 
 DIRECTORY = "/var/lib/ddtree/crashes"
 _NAME = re.compile(r"(?P<at>\d{8}T\d{6}Z)-(?P<invocation>[0-9a-f]{32})\.export\.gz")
@@ -63,6 +65,8 @@ def find(shell: Shell, invocation: str) -> Crash | None:
 
 def report(shell: Shell, crash: Crash, facts: Facts | None = None) -> FailureReport:
     """What triage says of a kept journal today. Raises Unreachable."""
+    from ddtree_ops.report.entries import triage_bytes
+
     with shell.stream(("cat", "--", f"{DIRECTORY}/{crash.name}")) as stream:
         return triage_bytes(stream.chunks(), host=shell.host, facts=facts)
 

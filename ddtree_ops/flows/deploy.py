@@ -1,24 +1,30 @@
-"""Deploy one host: look -> plan -> stage -> validate -> switch -> wait -> smoke -> commit.
+"""Deploy one host: look, plan, lock, look again, stage, validate, arm, switch, restart, wait, smoke, gate, commit.
 
 On any failure after the switch: triage -> switch back -> wait -> report what serves now. Never raises an expected
-error: the report carries it, so that one bad host doesn't hide the others.
+error: the report carries it, so that one bad host doesn't hide the others. Where nothing differs, nothing is locked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
-from ddtree_ops.errors import DdtreeOpsError, Refused
+from ddtree_ops.errors import DdtreeOpsError, Locked, PlaybookFailed, Refused
 from ddtree_ops.fleet.plan import Plan, make_plan
 from ddtree_ops.fleet.release import Release
-from ddtree_ops.flows import validate
-from ddtree_ops.flows.golive import GoLive
-from ddtree_ops.flows.look import look, preflight_findings
-from ddtree_ops.flows.progress import StepLog, TaskNews, Tell
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.attempt import Attempt, attempt, note, result_of
+from ddtree_ops.flows.look import look_and_find
+from ddtree_ops.flows.progress import StepLog, Tell
+from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.wayback import WayBack, good_release, serving_now
-from ddtree_ops.ports import Playbooks, TaskResult
+from ddtree_ops.ports import Playbooks
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
+from ddtree_ops.units import systemctl
+
+if TYPE_CHECKING:  # what is only needed to change a host is loaded then: most looks end with nothing to do
+    from ddtree_ops.flows.golive import GoLive
+    from ddtree_ops.report.failure import FailureReport
 
 ROLLED_BACK_EXIT = 8
 PENDING_EXIT = 6
@@ -34,36 +40,59 @@ class Deploy:
         self._tell = tell
         self._host = server.shell.host
         self._log = StepLog(self._host, tell, server.clock)
-        self._golive = GoLive(server, playbooks, self._log, tell, release.id)
         self._previous: str | None = None
+        self._failure: FailureReport | None = None
 
     def run(
-        self, *, dry_run: bool = False, full: bool = False, confirm: Callable[[Plan], bool] | None = None
+        self,
+        *,
+        dry_run: bool = False,
+        full: bool = False,
+        confirm: Callable[[Plan], bool] | None = None,
+        break_lock: bool = False,
     ) -> DeploymentReport:
         """Bring the host to its spec. `confirm` may refuse the plan; `full` stages and switches even without a change."""
         try:
-            plan = self._look_and_plan()
-            serving = plan.state.serving
-            if plan.nothing_to_do and not full:
-                return self._report(Outcome.NOTHING_TO_DO, 0, Serving(serving))
-            if dry_run or (confirm is not None and not confirm(plan)):
-                return self._report(Outcome.WOULD_CHANGE, PENDING_EXIT, Serving(serving))
-            loading = plan.is_under_way and not full
-            if not loading:
-                self._stage()
-                self._validate()
+            plan = self._look_and_plan("look")
         except DdtreeOpsError as error:
-            outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
-            return self._report(outcome, error.exit_code, serving_now(self._server, error), error)
-        return self._go_live(plan, already_loading=loading)
+            return self._noted(self._refused(error))
+        try:
+            if plan.nothing_to_do and not full:
+                return self._noted(self._report(Outcome.NOTHING_TO_DO, 0, Serving(plan.state.serving)))
+            if dry_run or (confirm is not None and not confirm(plan)):
+                return self._report(Outcome.WOULD_CHANGE, PENDING_EXIT, Serving(plan.state.serving))
+            with ExitStack() as stack:
+                with self._log.step("lock") as step:
+                    held = attempt(self._server.shell, self._server.audit, "deploy", force=break_lock)
+                    made = stack.enter_context(held)
+                    step.text = f"as {made.by}"
+                return self._locked(made, full=full)
+        except DdtreeOpsError as error:
+            return self._refused(error)
 
-    def _look_and_plan(self) -> Plan:
-        with self._log.step("look") as step:
-            state = look(self._server.shell, self._server.port)
-            findings = preflight_findings(self._server.shell, self._release)
+    def _noted(self, report: DeploymentReport) -> DeploymentReport:
+        """An attempt that never came to hold the host, in the controller's own log."""
+        note(self._server.audit, "deploy", self._host, result_of(report))
+        return report
+
+    def _locked(self, made: Attempt, *, full: bool) -> DeploymentReport:
+        """What was seen before we had the lock may have changed since."""
+        plan = self._look_and_plan("look again")
+        if plan.nothing_to_do and not full:
+            report = self._report(Outcome.NOTHING_TO_DO, 0, Serving(plan.state.serving))
+        else:
+            self._check_models()
+            report = self._change(plan, made, take_up=plan.is_under_way and not full)
+        made.result |= result_of(report, tuple((one.what, one.before, one.after) for one in plan.changes))
+        return report
+
+    def _look_and_plan(self, name: str) -> Plan:
+        with self._log.step(name) as step:
+            seen = look_and_find(self._server.shell, self._release)
+            state = seen.state
             step.text = f"current {state.current or 'none'}, unit {state.unit.active.value}"
         with self._log.step("plan") as step:
-            plan = make_plan(self._host, self._release, state, findings)
+            plan = make_plan(self._host, self._release, state, seen.findings)
             self._previous = good_release(state)
             if plan.errors:
                 first = plan.errors[0]
@@ -75,40 +104,68 @@ class Deploy:
             step.text = "nothing to do" if plan.nothing_to_do else f"{len(plan.changes)} changes to {self._release.id}"
         return plan
 
-    def _stage(self) -> None:
-        with self._log.step("stage") as step:
-            result = self._playbooks.run("deploy", self._host, self._release.role_variables(), self._tell_task)
-            step.text = f"{len(result.tasks)} tasks, {result.changed} changed"
+    def _check_models(self) -> None:
+        """Every file against the manifests that the spec names, before anything is changed; seconds once they are known."""
+        if not self._release.inputs.model_manifests:
+            return
+        from ddtree_ops.flows.model_check import check_models
 
-    def _validate(self) -> None:
-        with self._log.step("validate") as step:
-            step.text = validate.validate(self._server.shell, self._release.id)
+        with self._log.step("models") as step:
+            step.text = check_models(self._server.shell, self._server.clock, self._release, self._tell)
 
-    def _go_live(self, plan: Plan, *, already_loading: bool) -> DeploymentReport:
+    def _change(self, plan: Plan, made: Attempt, *, take_up: bool) -> DeploymentReport:
+        from ddtree_ops.flows.golive import Crew, GoLive
+
+        crew = Crew(self._playbooks, self._log, self._tell, made)
+        golive = GoLive(self._server, crew, self._release.id, self._previous)
         try:
-            self._golive.run(already_loading=already_loading)
+            if take_up:
+                golive.take_up()
+            else:
+                self._converge(golive, plan)
+                if plan.state.own_drop_ins:
+                    self._server.shell.run(systemctl.revert(plan.state.unit.name))
+                golive.restart_and_wait()
+            golive.prove()
+        except Locked as error:  # whoever has the lock now decides what becomes of the host
+            return self._report(Outcome.FAILED, error.exit_code, serving_now(self._server, error), error)
         except DdtreeOpsError as error:
-            return self._go_back(plan, error)
+            self._failure = golive.failure
+            return self._go_back(golive, WayBack(self._server, crew, plan.state), error)
         return self._report(Outcome.DEPLOYED, 0, Serving(self._release.id))
 
-    def _go_back(self, plan: Plan, error: DdtreeOpsError) -> DeploymentReport:
+    def _converge(self, golive: GoLive, plan: Plan) -> None:
+        from ddtree_ops.flows import converge, validate
+
+        try:
+            golive.converge({**self._release.role_variables(), "release_repair": plan.repair})
+        except PlaybookFailed:
+            if golive.reached == converge.VALIDATE:
+                validate.validate(self._server.shell, self._release.id)  # SGLang's own words, as a refusal
+            raise
+
+    def _go_back(self, golive: GoLive, way: WayBack, error: DdtreeOpsError) -> DeploymentReport:
         """The new release failed: the former one comes back; where there is none, the unit is stopped."""
+        if not golive.armed:  # nothing but staging was done
+            return self._refused(error)
         target = self._previous if self._previous != self._release.id else None
-        back = WayBack(self._server, self._playbooks, self._log, self._tell, plan.state).go(self._golive, target)
+        back = way.go(golive, target, error)
         if back.error is not None:
             text = f"{error.message}; and the way back failed: {back.error.message}"
-            return self._report(Outcome.FAILED, error.exit_code, back.serving, DdtreeOpsError(text, hint=back.error.hint))
-        if self._golive.restarted and target is not None:
+            hint = f"the host goes back to {target or 'no server'} by itself within {golive.deadman_seconds} s; or deploy again"
+            return self._report(Outcome.FAILED, error.exit_code, back.serving, DdtreeOpsError(text, hint=hint))
+        if target is not None and not back.linked:
             return self._report(Outcome.ROLLED_BACK, ROLLED_BACK_EXIT, back.serving, error)
         return self._report(Outcome.FAILED, error.exit_code, back.serving, error)
 
-    def _tell_task(self, task: TaskResult) -> None:
-        self._tell(TaskNews(self._host, task))
+    def _refused(self, error: DdtreeOpsError) -> DeploymentReport:
+        outcome = Outcome.REFUSED if isinstance(error, Refused | Locked) else Outcome.FAILED
+        return self._report(outcome, error.exit_code, serving_now(self._server, error), error)
 
     def _report(
         self, outcome: Outcome, exit_code: int, serving: Serving, error: DdtreeOpsError | None = None
     ) -> DeploymentReport:
-        failure = self._golive.failure if error else None
+        failure = self._failure if error else None
         return DeploymentReport(
             host=self._host,
             outcome=outcome,

@@ -1,15 +1,16 @@
-"""Read-only looks at a host over one connection."""
+"""Read-only looks at a host: everything in one command over one connection."""
 
 from __future__ import annotations
 
 import time
 
-from ddtree_ops.errors import HostCommandFailed, HostTimedOut
-from ddtree_ops.fleet import preflight, state
-from ddtree_ops.fleet.preflight import Finding
+from ddtree_ops.errors import HostTimedOut
+from ddtree_ops.fleet import look as host_look
+from ddtree_ops.fleet import state
+from ddtree_ops.fleet.look import Look
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import Gpus, HostState, Releases
-from ddtree_ops.ports import Shell
+from ddtree_ops.ports import Command, Completed, Shell
 from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import UnitState
 
@@ -17,30 +18,28 @@ from ddtree_ops.units.systemctl import UnitState
 def look(shell: Shell, port: int) -> HostState:
     """What the host is now. `port` is the wanted one; the unit is the one that runs, whatever port it has.
 
-    Raises Unreachable.
+    Raises Unreachable, HostCommandFailed, Refused (no python3).
     """
-    found = look_releases(shell)
-    current = found.manifest(found.current)
-    unit = _running_unit(shell, systemctl.unit_name((current and current.port) or port))
-    running = state.parse_running(shell.run(state.running(unit.main_pid)).stdout) if unit.main_pid else None
-    digest = state.parse_digest(shell.run(state.unit_digest(unit.name)).stdout)
-    return HostState(found.current, found.last_good, found.manifests, unit, running, digest)
+    return host_look.parse(_run(shell, host_look.command(port)), shell.host, port).state
 
 
-def _running_unit(shell: Shell, likely: str) -> UnitState:
-    """The unit by that name, unless it has no process and another one of ours has (an interrupted change of port)."""
-    first = unit_state(shell, likely)
-    if first.main_pid:
-        return first
-    others = (name for name in systemctl.parse_servers(shell.run(systemctl.servers()).stdout) if name != likely)
-    return next((one for one in (unit_state(shell, name) for name in others) if one.main_pid), first)
+def look_and_find(shell: Shell, release: Release) -> Look:
+    """What the host is now, and what would stop a deploy of `release` to it. Raises as look()."""
+    port = release.spec.port
+    return host_look.parse(_run(shell, host_look.command(port, release, time.time())), shell.host, port)
 
 
 def look_releases(shell: Shell) -> Releases:
-    """Links and manifests only: neither systemd nor the GPUs' driver is asked. Raises Unreachable."""
-    links = state.parse_links(shell.run(state.links()).stdout)
-    manifests = state.parse_manifests(shell.run(state.manifests()).stdout)
-    return Releases(links.get("current"), links.get("last-good"), manifests)
+    """Links and manifests only: neither systemd nor the GPUs' driver is asked. Raises as look()."""
+    return host_look.parse_releases(_run(shell, host_look.releases_only()), shell.host)
+
+
+def _run(shell: Shell, command: Command) -> Completed:
+    try:
+        return shell.run(command)
+    except HostTimedOut as error:  # its message would quote the whole program
+        text = f"{shell.host}: the look at the host did not end in {host_look.TIMEOUT_SECONDS:.0f} s"
+        raise HostTimedOut(text, hint="is the host overloaded, or does one of its file systems hang?") from error
 
 
 def look_at_gpus(shell: Shell) -> Gpus:
@@ -49,19 +48,6 @@ def look_at_gpus(shell: Shell) -> Gpus:
         return state.read_gpus(shell.run(state.gpus()))
     except HostTimedOut:  # it hangs inside the driver, where even SIGKILL doesn't end it
         return Gpus((), "nvidia-smi hangs and can't be ended")
-
-
-def preflight_findings(shell: Shell, release: Release) -> tuple[Finding, ...]:
-    """What would stop a deploy of `release` to this host. Raises Unreachable, HostCommandFailed."""
-    try:
-        host = preflight.parse(shell.run(preflight.look_at_host(release, time.time())))
-        models = preflight.parse(shell.run(preflight.look_at_models(release)))
-    except HostTimedOut as error:  # its message would quote the whole program
-        raise HostCommandFailed(
-            f"{shell.host}: the look before the deploy did not end in {preflight.TIMEOUT_SECONDS:.0f} s",
-            hint="does a file system of the models hang?",
-        ) from error
-    return (*host, *preflight.shortened(models))
 
 
 def unit_state(shell: Shell, unit: str) -> UnitState:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ddtree_ops.ports import Clock, TaskResult
-from ddtree_ops.report.deployment import Step, StepState
+from ddtree_ops.report.deployment import DeploymentReport, Step, StepState
 from ddtree_ops.units.readiness import Waiting
 
 
@@ -43,7 +43,23 @@ class LoadNews:
     waiting: Waiting
 
 
-News = StepStarted | StepEnded | TaskNews | LoadNews
+@dataclass(frozen=True)
+class HostWaits:
+    """Of several hosts, this one has been looked at, has so many changes to make, and waits for its turn."""
+
+    host: str
+    changes: int
+
+
+@dataclass(frozen=True)
+class HostEnded:
+    """Of several hosts, this one is through."""
+
+    host: str
+    report: DeploymentReport
+
+
+News = StepStarted | StepEnded | TaskNews | LoadNews | HostWaits | HostEnded
 Tell = Callable[[News], None]
 
 
@@ -74,7 +90,7 @@ class StepLog:
             detail.text = str(error) or type(error).__name__
             raise
         finally:
-            ended = Step(name, detail.state, self._clock.monotonic() - start, detail.text)
+            ended = Step(name, detail.state, self._clock.monotonic() - start, detail.text, detail.figures)
             self.steps.append(ended)
             self._tell(StepEnded(self._host, ended))
 
@@ -85,3 +101,4 @@ class StepDetail:
 
     text: str = ""
     state: StepState = StepState.OK
+    figures: Mapping[str, object] = field(default_factory=dict)

@@ -1,19 +1,23 @@
-"""Go back to an earlier release: choose -> switch -> wait -> smoke -> commit."""
+"""Go back to an earlier release: lock -> choose -> arm and switch -> restart -> wait -> smoke -> commit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ddtree_ops.errors import DdtreeOpsError, UsageError
+from ddtree_ops.errors import DdtreeOpsError, Locked, UsageError
 from ddtree_ops.fleet.state import HostState, Releases, audit, parse_committed
-from ddtree_ops.flows.golive import GoLive
+from ddtree_ops.flows.attempt import Attempt, attempt, result_of
+from ddtree_ops.flows.golive import Crew, GoLive
 from ddtree_ops.flows.look import look
 from ddtree_ops.flows.progress import StepLog, Tell
 from ddtree_ops.flows.wait import Server
 from ddtree_ops.flows.wayback import WayBack, server_of, serving_now
 from ddtree_ops.ports import Playbooks
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
-from ddtree_ops.report.failure import FailureReport
+
+if TYPE_CHECKING:
+    from ddtree_ops.report.failure import FailureReport
 
 
 class Rollback:
@@ -33,21 +37,32 @@ class Rollback:
         self._target: str | None = None
         self._failure: FailureReport | None = None
 
-    def run(self) -> DeploymentReport:
+    def run(self, *, break_lock: bool = False) -> DeploymentReport:
         """Never raises an expected error: the report carries it."""
         try:
-            state = self._choose()
+            with attempt(self._server.shell, self._server.audit, "rollback", force=break_lock) as made:
+                report = self._locked(made)
+                made.result |= result_of(report)
+                return report
         except DdtreeOpsError as error:
             return self._report(Outcome.FAILED, serving_now(self._server, error), error)
+
+    def _locked(self, made: Attempt) -> DeploymentReport:
+        state = self._choose()
         target = str(self._target)
-        if target == state.current == state.serving:
+        if target == state.current == state.serving and state.dead_man is None:
             return self._report(Outcome.NOTHING_TO_DO, Serving(target))
-        golive = GoLive(server_of(self._server, state, target), self._playbooks, self._log, self._tell, target)
+        crew = Crew(self._playbooks, self._log, self._tell, made)
+        golive = GoLive(server_of(self._server, state, target), crew, target, back_to=state.serving)
         try:
-            golive.run()
+            golive.link("switch", arm=True)
+            golive.restart_and_wait()
+            golive.prove(gated=False)
+        except Locked as error:
+            return self._report(Outcome.FAILED, serving_now(self._server, error), error)
         except DdtreeOpsError as error:
             self._failure = golive.failure
-            back = WayBack(self._server, self._playbooks, self._log, self._tell, state).go(golive, state.serving)
+            back = WayBack(self._server, crew, state).go(golive, state.serving, error)
             return self._report(Outcome.FAILED, back.serving, error)
         return self._report(Outcome.DEPLOYED, Serving(target))
 

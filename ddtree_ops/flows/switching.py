@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.flows.attempt import attempt
 from ddtree_ops.flows.progress import Tell
 from ddtree_ops.flows.wait import Mark, Server, Waited, mark, wait_after, wait_running
 from ddtree_ops.units import systemctl
@@ -29,23 +30,38 @@ def restart(server: Server) -> Mark:
 
 
 def stop(server: Server) -> None:
-    """Drain and stop the unit. Raises DdtreeOpsError if there is no unit."""
+    """Drain and stop the unit. The caller holds the lock. Raises DdtreeOpsError if there is no unit."""
     _existing(server)
     server.shell.run(systemctl.stop(server.unit, server.spec.drain + STOP_MARGIN_SECONDS))
 
 
-def start_and_wait(server: Server, tell: Tell) -> Waited:
-    """Start the unit unless it is up or on its way, and wait. Raises DdtreeOpsError if there is no unit."""
+def stop_locked(server: Server, *, break_lock: bool = False) -> None:
+    """stop() as an attempt of its own. Raises Locked."""
+    _existing(server)
+    with attempt(server.shell, server.audit, "stop", force=break_lock) as made:
+        stop(server)
+        made.result |= {"outcome": "stopped", "exit_code": 0}
+
+
+def start_and_wait(server: Server, tell: Tell, *, break_lock: bool = False) -> Waited:
+    """Start the unit unless it is up or on its way, and wait. Raises Locked, DdtreeOpsError if there is no unit."""
     state = _existing(server)
     if state.active in (Active.ACTIVE, Active.ACTIVATING) and not state.failed:
         return wait_running(server, tell)
-    return wait_after(server, restart(server), tell)
+    return _restarted(server, tell, "start", force=break_lock)
 
 
-def restart_and_wait(server: Server, tell: Tell) -> Waited:
-    """Restart the unit and wait. Raises DdtreeOpsError if there is no unit."""
+def restart_and_wait(server: Server, tell: Tell, *, break_lock: bool = False) -> Waited:
+    """Restart the unit and wait. Raises Locked, DdtreeOpsError if there is no unit."""
     _existing(server)
-    return wait_after(server, restart(server), tell)
+    return _restarted(server, tell, "restart", force=break_lock)
+
+
+def _restarted(server: Server, tell: Tell, event: str, *, force: bool) -> Waited:
+    with attempt(server.shell, server.audit, event, force=force) as made:
+        waited = wait_after(server, restart(server), tell)
+        made.result |= {"outcome": type(waited.verdict).__name__.lower(), "seconds": round(waited.verdict.seconds, 2)}
+        return waited
 
 
 def _existing(server: Server) -> UnitState:

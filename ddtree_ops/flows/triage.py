@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.flows import crashes
 from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.wait import Mark, Server
 from ddtree_ops.ports import Shell
-from ddtree_ops.report.entries import triage_bytes
-from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import EARLIER_CRASHES, Event, Role
 from ddtree_ops.triage.numbers import Facts
+
+if TYPE_CHECKING:
+    from ddtree_ops.report.failure import FailureReport
 
 
 def since(server: Server, before: Mark) -> FailureReport | None:
@@ -77,5 +79,7 @@ def _with_earlier(report: FailureReport, kept: tuple[crashes.Crash, ...]) -> Fai
 
 
 def _read(shell: Shell, argv: tuple[str, ...], unit: str, facts: Facts | None = None) -> FailureReport:
+    from ddtree_ops.report.entries import triage_bytes
+
     with shell.stream(argv) as stream:
         return triage_bytes(stream.chunks(), host=shell.host, unit=unit, facts=facts)

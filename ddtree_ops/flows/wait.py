@@ -4,42 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import DdtreeOpsError, ServerDied, ServerStalled
-from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.flows import credentials
-from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.progress import LoadNews, Tell
+from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.sources import Source, Sources
-from ddtree_ops.ports import Clock, Command, Http, Shell
-from ddtree_ops.report.failure import FailureReport, from_diagnosis
+from ddtree_ops.ports import Command
 from ddtree_ops.report.safe_text import one_line
 from ddtree_ops.triage import journal
-from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import KERNEL, JournalEntry
-from ddtree_ops.triage.last_words import says_why
 from ddtree_ops.units.readiness import Died, Readiness, Ready, Stalled, Verdict
-from ddtree_ops.units.systemctl import UnitState, unit_name
+from ddtree_ops.units.systemctl import UnitState
+
+if TYPE_CHECKING:  # all recognisers and signatures, 100 ms: loaded when there is something to diagnose
+    from ddtree_ops.report.failure import FailureReport
+
+__all__ = ["Mark", "Server", "Waited", "mark", "wait_after", "wait_running"]
 
 TICK_SECONDS = 0.25
-
-
-@dataclass(frozen=True)
-class Server:
-    """The server of one host as the flows talk to it. `port` is the spec's, or that of the release in question."""
-
-    shell: Shell
-    http: Http
-    clock: Clock
-    spec: ServingSpec
-    port: int
-
-    @property
-    def unit(self) -> str:
-        return unit_name(self.port)
-
-    def state(self) -> UnitState:
-        return unit_state(self.shell, self.unit)
 
 
 @dataclass(frozen=True)
@@ -61,6 +45,8 @@ class Waited:
         """Seconds until ready. Raises ServerDied, ServerStalled."""
         if isinstance(self.verdict, Ready):
             return self.verdict.seconds
+        from ddtree_ops.triage.last_words import says_why
+
         kind = ServerDied if isinstance(self.verdict, Died) else ServerStalled
         what = {Died: "the server died", Stalled: "the load stalled"}.get(type(self.verdict), "the load took too long")
         root = self.failure.root if self.failure else None
@@ -118,6 +104,8 @@ class _Waiter:
     """
 
     def __init__(self, server: Server, old_invocation: str | None, belongs: Callable[[str | None], bool], tell: Tell) -> None:
+        from ddtree_ops.triage.diagnose import Diagnoser
+
         self._server = server
         self._belongs = belongs
         self._tell = tell
@@ -154,5 +142,7 @@ class _Waiter:
             self._readiness.answered(now)
 
     def _report(self) -> FailureReport | None:
+        from ddtree_ops.report.failure import from_diagnosis
+
         report = from_diagnosis(self._diagnoser.finish(), host=self._server.shell.host, unit=self._server.unit)
         return report if report.failures else None

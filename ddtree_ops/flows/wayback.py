@@ -3,65 +3,76 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ddtree_ops.errors import DdtreeOpsError, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, ServerStopped, Unreachable
 from ddtree_ops.fleet.state import HostState
-from ddtree_ops.flows.golive import GoLive
 from ddtree_ops.flows.look import look
-from ddtree_ops.flows.progress import StepLog, Tell
-from ddtree_ops.flows.switching import stop
-from ddtree_ops.flows.wait import Server
-from ddtree_ops.ports import Playbooks
+from ddtree_ops.flows.server import Server
 from ddtree_ops.report.deployment import Serving
+
+if TYPE_CHECKING:  # loaded when a host is changed: most looks end with nothing to do
+    from ddtree_ops.flows.golive import Crew, GoLive
 
 
 @dataclass(frozen=True)
 class WentBack:
-    """How the way back ended: what serves, and what went wrong on it, if anything."""
+    """How the way back ended: what serves, and what went wrong on it, if anything. `linked`: nothing was restarted."""
 
     serving: Serving
     error: DdtreeOpsError | None = None
+    linked: bool = False
 
 
 class WayBack:
     """Brings the former release back after another one failed."""
 
-    def __init__(self, server: Server, playbooks: Playbooks, log: StepLog, tell: Tell, state: HostState) -> None:
+    def __init__(self, server: Server, crew: Crew, state: HostState) -> None:
         self._server = server
-        self._playbooks = playbooks
-        self._log = log
-        self._tell = tell
+        self._crew = crew
         self._state = state
 
-    def go(self, failed: GoLive, target: str | None) -> WentBack:
+    def go(self, failed: GoLive, target: str | None, why: DdtreeOpsError) -> WentBack:
         """`target` is the release to go back to; None: stop the failed one. Raises nothing that is expected."""
         try:
-            if not failed.restarted:
-                return self._undo_link(target)
-            if target is None:
-                return self._stop(failed.server)
-            with_port = server_of(self._server, self._state, target)
-            former = GoLive(with_port, self._playbooks, self._log, self._tell, target)
-            former.switch_and_wait("switch back", "wait again")
+            if not failed.restarted or isinstance(why, ServerStopped):
+                went = self._undo_link(failed, target)
+            elif target is None:
+                went = self._stop(failed.server)
+            else:
+                went = self._restart(target)
+            if failed.armed:
+                failed.disarm()
         except DdtreeOpsError as error:
             return WentBack(serving_now(self._server, error), error)
+        return went
+
+    def _restart(self, target: str) -> WentBack:
+        former = self._live(target)
+        former.link("switch back")
+        former.restart_and_wait("wait again")
         return WentBack(Serving(target))
 
-    def _undo_link(self, target: str | None) -> WentBack:
-        """The switch itself failed: the server was not touched and must not be; only the link may have moved."""
+    def _undo_link(self, failed: GoLive, target: str | None) -> WentBack:
+        """The server was not touched, or stopped by somebody, and must be left so; only the link may have moved."""
         linked = target or self._state.current
-        if linked is not None:
-            with self._log.step("link back") as step:
-                server = server_of(self._server, self._state, linked)
-                GoLive(server, self._playbooks, self._log, self._tell, linked).link()
-                step.text = f"current -> {linked}; nothing was restarted"
-        return WentBack(Serving(self._state.serving))
+        if linked is not None and failed.armed:
+            self._live(linked).link("link back")
+        serving = None if failed.restarted else self._state.serving
+        return WentBack(Serving(serving), linked=True)
 
     def _stop(self, server: Server) -> WentBack:
-        with self._log.step("stop") as step:
+        from ddtree_ops.flows.switching import stop
+
+        with self._crew.log.step("stop") as step:
             stop(server)
             step.text = "no former release to go back to"
         return WentBack(Serving(None))
+
+    def _live(self, release: str) -> GoLive:
+        from ddtree_ops.flows.golive import GoLive
+
+        return GoLive(server_of(self._server, self._state, release), self._crew, release)
 
 
 def good_release(state: HostState) -> str | None:

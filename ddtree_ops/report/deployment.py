@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.report.redaction import redacted
+
+if TYPE_CHECKING:  # all of triage would come with it, 100 ms
+    from ddtree_ops.report.failure import FailureReport
 
 SCHEMA = "ddtree-ops/deployment-report/v1"
 
@@ -22,12 +25,13 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the flow; `detail` is a short remark for people."""
+    """One step of the flow; `detail` is a short remark for people, `figures` are for scripts (the gate has some)."""
 
     name: str
     state: StepState
     seconds: float
     detail: str = ""
+    figures: Mapping[str, object] = field(default_factory=dict)
 
 
 class Outcome(StrEnum):
@@ -39,6 +43,8 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     ROLLED_BACK = "rolled_back"  # the new release failed and the former one serves again
     FAILED = "failed"
+    NOT_BEGUN = "not_begun"  # of several hosts: the rollout stopped before this one's turn
+    INTERRUPTED = "interrupted"  # by a person, in the middle of a step
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,10 @@ class Serving:
 
 @dataclass(frozen=True)
 class DeploymentReport:
-    """`exit_code` is the one for this host; `serving` is the release that serves now, if any, and if that is known."""
+    """`exit_code` is the one for this host; `serving` is the release that serves now, if any, and if that is known.
+
+    `reason`: why a host of several was not begun.
+    """
 
     host: str
     outcome: Outcome
@@ -66,6 +75,7 @@ class DeploymentReport:
     evidence: tuple[str, ...] = ()
     failure: FailureReport | None = None
     serving_known: bool = True
+    reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A document that scripts can rely on; the failure has the form of failure-report.schema.json."""

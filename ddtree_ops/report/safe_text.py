@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from ddtree_ops.report.redaction import redacted
-from ddtree_ops.triage.lines import clean
+from ddtree_ops.triage.characters import clean
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Zero width, bidirectional control, line and paragraph separators, variation selectors, tags, lone surrogates.

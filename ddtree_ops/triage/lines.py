@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddtree_ops.triage.block import Block, Evidence, Origin
+from ddtree_ops.triage.characters import CONTROLS, ESCAPES, clean
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry, LineBreak
 from ddtree_ops.triage.own_times import OwnTimes
 from ddtree_ops.triage.prefixes import Prefix, is_record, read_prefix
@@ -28,10 +29,6 @@ __all__ = [
     "shortened",
     "split_message",
 ]
-
-# ECMA-48: CSI sequences, OSC/DCS/PM/APC/SOS strings up to BEL or ST, other two-character escapes.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 # tqdm's bar: `desc:  25%|##  | 1/4 [00:56<02:49, 56.47s/it]`, SGLang's `0% Completed | 0/1 [...]`, or `12it [00:01, 9it/s]`.
 _BAR_TIMES = re.compile(r" \[\d[^\]\r\n]{0,100}\]| \[\]")
@@ -54,11 +51,6 @@ class Line(NamedTuple):
     progress: bool = False
 
 
-def clean(text: str) -> str:
-    """Text without terminal control sequences, control characters (tab stays) and characters that change direction."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text))
-
-
 def split_message(message: str) -> list[tuple[str, bool]]:
     """The lines within one message as (text, is a progress bar); the bars between two texts count as one, in its last state.
 
@@ -70,7 +62,7 @@ def split_message(message: str) -> list[tuple[str, bool]]:
         return [(clean(part), False) for part in message.split("\n")]
     found: list[tuple[str, bool]] = []
     for raw_line in message.split("\n"):
-        segments = _segments(_ESCAPES.sub("", raw_line)) if raw_line else [("", False)]
+        segments = _segments(ESCAPES.sub("", raw_line)) if raw_line else [("", False)]
         found.extend(segments)
     return found
 
@@ -78,7 +70,7 @@ def split_message(message: str) -> list[tuple[str, bool]]:
 def _segments(line: str) -> list[tuple[str, bool]]:
     result: list[tuple[str, bool]] = []
     for segment in line.split("\r"):
-        text = _CONTROLS.sub("", segment)
+        text = CONTROLS.sub("", segment)
         end = _bar_end(text)
         if end:
             if result and result[-1][1]:

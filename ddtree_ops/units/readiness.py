@@ -21,6 +21,8 @@ SETTLE_SECONDS = 5.0
 STALL_MARGIN_SECONDS = 30.0
 
 _LONGEST_REASON = 200
+_LAUNCHER = "ddtree launcher: "
+_LAUNCHER_STALLED = f"{_LAUNCHER}stalled: "
 _SYSTEMD = 1  # the service manager's pid
 _ENDED = re.compile(r"\S+: (?:Main process exited|Failed with result)")  # systemd 252, service.c and unit.c
 _STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>\d+)%)?(?: eta (?P<eta>\d+)s)?$")
@@ -100,6 +102,7 @@ class Readiness:
         self._crash = CrashWatch()
         self._end: Verdict | None = None
         self._answered: Ready | None = None
+        self._stall_words = ""
 
     @property
     def invocation(self) -> str | None:
@@ -113,17 +116,28 @@ class Readiness:
         self._moved = now
         if pid == _SYSTEMD:
             if _ENDED.match(message):
-                self._mark_fatal(now, message)
+                self._ended(message, now)
             return
+        if message.startswith(_LAUNCHER_STALLED):
+            self._stall_words = message.removeprefix(_LAUNCHER)[:_LONGEST_REASON]
         self._crash.feed(pid or 0, message, now)
         if self._crash.at is not None:
             self._mark_fatal(now, "")
+
+    def _ended(self, message: str, now: float) -> None:
+        """systemd's word; the launcher's exit code tells a stall from a crash."""
+        if f"status={ExitCode.STALLED:d}/" in message and self._fatal_at is None:
+            self._end = self._end or Stalled(now - self._started, self._stall_words or "the launcher saw nothing move any more")
+        else:
+            self._mark_fatal(now, message)
 
     def unit(self, state: UnitState, now: float) -> None:
         """A look at the unit."""
         if state.invocation and state.invocation == self._old:
             return
-        if state != self._state:
+        # While a start goes on, every answer counts: the launcher judges a stall, and if it hangs itself, the start times out,
+        # which only the launcher extends. What is left for us is a host that answers no more.
+        if state != self._state or state.active is Active.ACTIVATING:
             self._moved = now
         self._state = state
         if self._invocation is None and state.invocation and state.active is not Active.INACTIVE:

@@ -22,7 +22,11 @@ PROPERTIES = (
     "ExecMainStartTimestamp",
     "ActiveEnterTimestamp",
     "UnitFileState",
+    "FragmentPath",
+    "DropInPaths",
+    "NeedDaemonReload",
 )
+SERVERS = "ddtree-server@*.service"
 
 
 class Active(StrEnum):
@@ -43,7 +47,8 @@ class UnitState:
     """One look at a unit. Timestamps are text as systemd prints them with `--timestamp=unix`: `@seconds`, or empty.
 
     `started` moves to the end of a failed run while systemd waits for the next try; `main_started`, of the main process,
-    stays with the run.
+    stays with the run. `drop_ins` are paths of files that change the unit; `needs_reload`: a file of it was changed since
+    systemd has read it.
     """
 
     name: str
@@ -60,6 +65,8 @@ class UnitState:
     main_started: str
     ready_since: str
     enabled: str
+    drop_ins: tuple[str, ...] = ()
+    needs_reload: bool = False
 
     @property
     def exists(self) -> bool:
@@ -94,7 +101,12 @@ def unit_name(port: int) -> str:
 
 def show(unit: str) -> Command:
     """`systemctl show`: succeeds for units that don't exist, too (LoadState=not-found)."""
-    return Command(("systemctl", "show", unit, "--timestamp=unix", f"--property={','.join(PROPERTIES)}"))
+    return show_all((unit,))
+
+
+def show_all(units: tuple[str, ...]) -> Command:
+    """`systemctl show` of several units or patterns; an empty line between them. A pattern means what is loaded."""
+    return Command(("systemctl", "show", *units, "--timestamp=unix", f"--property={','.join(PROPERTIES)}"))
 
 
 def parse_show(text: str) -> UnitState:
@@ -115,12 +127,14 @@ def parse_show(text: str) -> UnitState:
         main_started=values.get("ExecMainStartTimestamp", ""),
         ready_since=values.get("ActiveEnterTimestamp", ""),
         enabled=values.get("UnitFileState", ""),
+        drop_ins=tuple(values.get("DropInPaths", "").split()),
+        needs_reload=values.get("NeedDaemonReload") == "yes",
     )
 
 
 def servers() -> Command:
     """All our server units that systemd has loaded, running or not, one a line."""
-    return Command(("systemctl", "list-units", "--all", "--plain", "--no-legend", "--full", "ddtree-server@*.service"))
+    return Command(("systemctl", "list-units", "--all", "--plain", "--no-legend", "--full", SERVERS))
 
 
 def parse_servers(text: str) -> tuple[str, ...]:
@@ -144,6 +158,11 @@ def restart(unit: str) -> Command:
 def stop(unit: str, timeout: float) -> Command:
     """Stop and wait: the drain of running requests is bounded by the unit's TimeoutStopSec."""
     return Command(("systemctl", "stop", unit), timeout=timeout)
+
+
+def revert(unit: str) -> Command:
+    """Remove the drop-ins of this very unit in /etc and /run, and let systemd read it again (systemctl(1), revert)."""
+    return Command(("systemctl", "revert", unit))
 
 
 def reset_failed(unit: str) -> Command:

@@ -50,7 +50,7 @@ def test_a_process_without_the_scheduler_is_told_so(monkeypatch: pytest.MonkeyPa
 
 def test_the_scheduler_asks_us(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler = SimpleNamespace(validate_dflash_request=None)
-    monkeypatch.setitem(sys.modules, "sglang.srt.managers.scheduler", scheduler)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "sglang.srt.managers.scheduler", scheduler)
     install()
     assert scheduler.validate_dflash_request is reject
 

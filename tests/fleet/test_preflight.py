@@ -1,15 +1,15 @@
-"""The programs of the roles as commands over SSH, and their answers as findings."""
+"""Arguments for the programs of the roles, and their answers as findings."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from ddtree_host import credentials, deadman
+from ddtree_host.places import Places
 from ddtree_ops.fleet import places, preflight
 from ddtree_ops.fleet.hardware import profile
 from ddtree_ops.fleet.plan import make_plan
@@ -18,7 +18,6 @@ from ddtree_ops.fleet.release import LocalWheel, ReleaseInputs, build
 from ddtree_ops.fleet.sections import RuntimeSpec
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.fleet.state import HostState
-from ddtree_ops.ports import Command, Completed
 from ddtree_ops.units.systemctl import parse_show
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -29,43 +28,31 @@ RELEASE = build(
 
 
 def test_the_program_gets_what_the_release_wants() -> None:
-    command = preflight.look_at_host(RELEASE, now=5.0)
-    assert command.argv[:2] == ("python3", "-c")
-    assert command.argv[2] == (PROJECT / "roles" / "preflight" / "files" / "preflight.py").read_text()
-    assert len(command.argv[2]) < 100_000
-    wanted = json.loads(command.argv[3])
+    (text,) = preflight.host_arguments(RELEASE, now=5.0)
+    wanted = json.loads(text)
     assert wanted["gpus"] == RELEASE.role_variables()["preflight_gpus"]
     assert wanted["gpus"]["names"] == ["NVIDIA B300 SXM6 AC"]
     assert (wanted["python"], wanted["port"], wanted["free_mib"], wanted["now"]) == ("/usr/bin/python3", 30000, 7, 5.0)
     assert RELEASE.role_variables()["preflight_free_mib"] == 7
-
-
-@pytest.mark.parametrize("command", [preflight.look_at_host(RELEASE, 0.0), preflight.look_at_models(RELEASE)])
-def test_the_programs_run_as_one_argument(command: Command) -> None:
-    done = subprocess.run((sys.executable, *command.argv[1:]), capture_output=True, text=True, check=True, timeout=30)
-    findings = preflight.parse(Completed(command, done.returncode, done.stdout, done.stderr, 0.0))
-    assert findings, "this machine is no B300 with models"
-    assert "preflight" not in {one.id for one in findings}
-
-
-def parsed(code: int, stdout: str, stderr: str = "") -> tuple[Finding, ...]:
-    return preflight.parse(Completed(preflight.look_at_models(RELEASE), code, stdout, stderr, 0.0))
+    assert preflight.model_arguments(RELEASE) == [places.SERVICE_USER, "/srv/m", "/srv/d"]
 
 
 def test_answers() -> None:
     host = {"check": "port", "found": "port 1 is taken", "expected": "a free port", "fix": "stop it"}
     model = {"path": "/m/x", "problem": "is missing", "fix": "fetch it"}
-    assert parsed(0, json.dumps({"findings": [host, model]})) == (
+    assert preflight.parse(json.dumps({"findings": [host, model]}), None) == (
         Finding("port", Severity.ERROR, "port 1 is taken; expected a free port", "stop it"),
         Finding("model", Severity.ERROR, "/m/x is missing", "fetch it"),
     )
-    assert parsed(0, '{"findings": []}') == ()
+    assert preflight.parse('{"findings": []}', None) == ()
 
 
-def test_a_look_that_fails_is_a_finding() -> None:
-    assert [one.id for one in parsed(127, "", "python3: command not found")] == ["python"]
-    for code, stdout in ((1, ""), (0, "no json"), (0, "[]"), (0, '{"findings": [{}]}')):
-        assert [one.id for one in parsed(code, stdout, "Traceback\nOSError: x")] == ["preflight"]
+@pytest.mark.parametrize(
+    "output", ["", "no json", "[]", "{}", '{"findings": [{}]}', '{"findings": {"a": 1}}', '{"findings": [1]}']
+)
+def test_a_program_that_fails_is_a_finding(output: str) -> None:
+    assert [one.id for one in preflight.parse(output, None)] == ["preflight"]
+    assert "no end in 60 s" in preflight.parse(output, "no end in 60 s")[0].message
 
 
 def test_many_files_are_said_shortly() -> None:
@@ -92,9 +79,10 @@ def role(name: str, folder: str) -> dict[str, object]:
 def test_roles_and_controller_agree_on_places() -> None:
     service, runtime = role("service", "vars"), role("runtime", "vars")
     assert role("preflight", "vars")["preflight_root"] == runtime["runtime_root"] == service["service_root"] == places.ROOT
-    own = str(service["service_credentials"]).replace("{{ service_root }}", places.ROOT)
-    assert own.replace("releases/{{ release_id }}", "current") == places.CREDENTIALS
-    assert service["service_state"] == places.STATE
+    assert (str(Places().root), str(Places().state), str(Places().units)) == (places.ROOT, places.STATE, places.UNITS)
+    assert (str(Places().audit), deadman.TIMER) == (places.AUDIT, places.DEAD_MAN_TIMER)
+    assert str(credentials.own(Places().root / "current")) == places.CREDENTIALS
+    assert role("service", "defaults")["service_keep"] == RuntimeSpec().keep
     users = {role("service", "defaults")["service_user"], role("runtime", "defaults")["service_user"]}
     assert users | {role("model", "defaults")["model_user"]} == {places.SERVICE_USER}
     assert role("preflight", "defaults")["preflight_free_mib"] == RuntimeSpec().free_mib

@@ -1,4 +1,4 @@
-"""Parsers of the read-only look, on output as the programs print it."""
+"""Parsers of what is read of a host, on output as the programs print it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,6 @@ import pytest
 
 from ddtree_ops.fleet import state
 from ddtree_ops.ports import Completed
-
-
-def test_links() -> None:
-    found = state.parse_links("current releases/lab-3fa9c1d2e4\nlast-good releases/lab-0000000000\n")
-    assert found == {"current": "lab-3fa9c1d2e4", "last-good": "lab-0000000000"}
-    assert state.parse_links("") == {}
-
-
-def test_manifests_newest_first_and_a_damaged_one_hides_no_other() -> None:
-    old = '\0lab-a\0{"id": "lab-a", "created": "2026-11-01T00:00:00Z"}'
-    new = '\0lab-b\0{"id": "lab-b", "created": "2026-11-02T00:00:00Z"}\n'
-    bad = "\0lab-c\0{ half\0lab-d\0"
-    assert [one.id for one in state.parse_manifests(bad + old + bad + new)] == ["lab-b", "lab-a"]
-    assert [one.created for one in state.parse_manifests('\0lab-e\0{"created": null}')] == ["None"]
-    assert state.parse_manifests("") == ()
-
-
-def test_what_runs() -> None:
-    assert state.parse_running("/opt/ddtree/releases/lab-a\n") == "lab-a"
-    assert state.parse_running("/\n") is None
-    assert state.parse_running("") is None
 
 
 def test_committed_releases_latest_first_without_torn_lines() -> None:

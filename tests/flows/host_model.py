@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ddtree_ops.errors import PlaybookFailed, Unreachable
-from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, PlaybookResult, Stream, TaskResult
+from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, PlaybookResult, Stream, TaskResult, TaskState
+from tests.flows.lock_model import LockModel, ModelLockStream
+from tests.flows.tree_model import TreeModel
 
 CRASH = (
     "[2026-11-29 18:37:34 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
@@ -31,6 +33,14 @@ class HostModel:
     running: str | None = None
     committed: list[str] = field(default_factory=list)
     unit_edited: bool = False
+    drop_ins: list[str] = field(default_factory=list)
+    argv: list[str] = field(default_factory=lambda: ["launcher"])
+    damaged: set[str] = field(default_factory=set)
+    repaired: list[str] = field(default_factory=list)
+    files: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] | None = None
+    lock: dict[str, Any] | None = None
+    dead_man: dict[str, Any] | None = None
     unit_port: int = 30000
     last_good: str | None = None
     active: str = "inactive"
@@ -40,22 +50,58 @@ class HostModel:
     gpus: int = 8
     unreachable: bool = False
     failing_playbook: str | None = None
+    tree: TreeModel = field(default_factory=TreeModel)
     runs: int = 0
+    lock_program: LockModel = field(default_factory=LockModel)
+    variables: list[dict[str, Any]] = field(default_factory=list)
     played: list[tuple[str, str]] = field(default_factory=list)
     commands: list[tuple[str, ...]] = field(default_factory=list)
 
     def restart(self) -> None:
         self.runs += 1
         self.running = self.current
+        self.argv = ["launcher"]
         self.unit_port = self.port(self.current)
         self.active = "failed" if self.current in self.crashing else "active"
 
     def port(self, release: str | None) -> int:
         return self.ports.get(release or "", 30000)
 
-    def manifest(self, number: int, release: str) -> str:
-        content = {"created": f"{number:04}", "argv": ["--port", str(self.port(release))], "unit_sha256": "own"}
-        return f"\0{release}\0{json.dumps({'id': release, **content})}"
+    def manifest(self, number: int, release: str) -> dict[str, Any]:
+        return {"id": release, "created": f"{number:04}", "argv": ["--port", str(self.port(release))], "unit_sha256": "own"}
+
+    def look(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """What the look's program prints on such a host."""
+        links = {"current": self.current, "last-good": self.last_good}
+        ports = {30000, self.unit_port, *self.ports.values()}
+        whole = {one: self.manifest(number, one) for number, one in enumerate(self.releases)}
+        answers = {"preflight": {"findings": self.findings()}, "model": {"findings": []}}
+        programs = {name: {"output": json.dumps(answers[name]), "problem": None} for name in wanted["programs"]}
+        return {
+            "schema": "ddtree-ops/look/v1",
+            "links": {name: target for name, target in links.items() if target},
+            "releases": {**whole, **dict.fromkeys(self.damaged)},
+            "leftovers": [],
+            "lock": self.lock,
+            "dead_man": self.dead_man,
+            "settings": self.settings,
+            "units": [self.unit(f"ddtree-server@{port}.service") for port in sorted(ports)],
+            "units_problem": None,
+            "files": self.files,
+            "programs": programs,
+        }
+
+    def unit(self, name: str) -> dict[str, Any]:
+        show = self.state(name)
+        runs = "MainPID=7" in show
+        return {
+            "show": show,
+            "drop_ins": self.drop_ins,
+            "digest": "other" if self.unit_edited else "own",
+            "command": ["launcher"],
+            "release": self.running if runs else None,
+            "argv": self.argv if runs else None,
+        }
 
     def state(self, unit: str) -> str:
         if unit != f"ddtree-server@{self.unit_port}.service":
@@ -66,8 +112,20 @@ class HostModel:
         pid = 7 if self.active == "active" else 0
         return (
             f"Id={unit}\nLoadState={load}\nActiveState={self.active}\nSubState={sub}\nInvocationID=run{self.runs}\n"
-            f"ExecMainStatus={code}\nUnitFileState=enabled\nMainPID={pid}\n"
+            f"Result={'exit-code' if code else 'success'}\nExecMainStatus={code}\nUnitFileState=enabled\nMainPID={pid}\n"
         )
+
+    @staticmethod
+    def tasks(playbook: str) -> list[tuple[str, str]]:
+        """Roles and tasks of a playbook, those that the model knows."""
+        switch = [("service", "Arm the dead-man"), ("service", "Switch to the release")]
+        stage = [("runtime", "Stage the release"), ("runtime", "Let SGLang judge the arguments")]
+        return {
+            "converge": [*stage, *switch],
+            "switch": switch,
+            "commit": [("service", "Commit the release")],
+            "disarm": [("service", "Disarm the dead-man")],
+        }[playbook]
 
     def findings(self) -> list[dict[str, str]]:
         """The answer of the preflight program."""
@@ -109,21 +167,14 @@ class ModelShell:
                 model.active = "inactive"
             case "systemctl", ("reset-failed", _):
                 pass
-            case "find", ("/opt/ddtree", _):
-                links = {"current": model.current, "last-good": model.last_good}
-                return 0, "".join(f"{name} releases/{target}\n" for name, target in links.items() if target)
-            case "find", _:
-                return 0, "".join(model.manifest(number, one) for number, one in enumerate(model.releases))
-            case "readlink", _:
-                return 0, f"/opt/ddtree/releases/{model.running}\n"
-            case "sha256sum", _:
-                return 0, f"{'other' if model.unit_edited else 'own'}  x\n"
+            case "systemctl", ("revert", _):
+                model.drop_ins = []
             case "cat", (path,) if path.endswith("/api_key"):
                 return 1, ""
             case "cat", _:
                 return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
-            case "python3", ("-c", _):
-                return 0, json.dumps({"findings": model.findings() if "check_gpus" in argv[2] else []})
+            case "python3", ("-I", "-S"):
+                return 0, json.dumps(model.look(json.loads(argv[5])))
             case "journalctl", _:
                 return 0, "__CURSOR=s=1;i=1\n__REALTIME_TIMESTAMP=1\n_BOOT_ID=b\n\n"
             case "runuser", _:
@@ -135,7 +186,13 @@ class ModelShell:
 
     @contextmanager
     def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
-        stream = ModelStream(self._journal(), "--follow" in argv)
+        if self.model.unreachable:
+            raise Unreachable(f"{self.host}: no connection")
+        stream: ModelStream | ModelLockStream
+        if argv[0] == "python3":
+            stream = self.model.lock_program.stream(argv[-1])
+        else:
+            stream = ModelStream(self._journal(), "--follow" in argv)
         try:
             yield stream
         finally:
@@ -162,6 +219,9 @@ class ModelStream:
         if self._follow:
             self._closed.wait(30)
 
+    def send(self, data: bytes) -> None:
+        raise AssertionError(f"a follower has no input: {data!r}")
+
     def close(self) -> None:
         self._closed.set()
 
@@ -173,8 +233,12 @@ class ModelHttp:
     def request(self, request: HttpRequest) -> HttpResponse:
         if self.model.active != "active":
             return HttpResponse(0, b"", 0.0)
+        if request.path in ("/server_info", "/metrics"):
+            return self.model.tree.get(request.path)
         text = "!!!!!!!!!!!!" if self.model.current in self.model.wrong else " Paris."
-        return HttpResponse(200, json.dumps({"text": text, "meta_info": {"completion_tokens": 2}}).encode(), 0.01)
+        if request.body is None:
+            return HttpResponse(200, b"", 0.01)
+        return self.model.tree.generate(request.body["text"], request.body["sampling_params"]["max_new_tokens"], text)
 
 
 @dataclass
@@ -186,16 +250,42 @@ class ModelPlaybooks:
     ) -> PlaybookResult:
         release = str(variables["release_id"])
         self.model.played.append((playbook, release))
-        if playbook == self.model.failing_playbook:
-            raise PlaybookFailed(f"{host}: runtime : Install the locked packages: no space left")
-        if playbook == "deploy" and release not in self.model.releases:
-            self.model.releases.append(release)
-            self.model.ports[release] = int(variables["service_port"])
-        if playbook == "switch" and variables["service_port"] != self.model.port(release):
-            raise PlaybookFailed(f"{host}: release {release} serves on another port")
-        if playbook == "switch":
-            self.model.current = release
-        if playbook == "commit":
-            self.model.last_good = release
-            self.model.committed.append(release)
+        self.model.variables.append(dict(variables))
+        assert variables["service_lock_token"] == self.model.lock_program.asked[-1]["token"]
+        tasks = self.model.tasks(playbook)
+        failing = self.model.failing_playbook
+        for number, (role, name) in enumerate(tasks):
+            on_task(TaskResult(host, role, name, TaskState.STARTED))
+            if failing in (name, playbook):
+                on_task(TaskResult(host, role, name, TaskState.FAILED, "no space left"))
+                raise PlaybookFailed(f"{host}: {role} : {name}: no space left")
+            self._do(name, release, variables)
+            on_task(TaskResult(host, role, name, TaskState.CHANGED if number else TaskState.OK))
         return PlaybookResult(playbook, (), 0.0)
+
+    def _do(self, task: str, release: str, variables: Mapping[str, Any]) -> None:
+        model = self.model
+        if task == "Stage the release":
+            model.ports.setdefault(release, int(variables["service_port"]))
+            if release not in model.releases:
+                model.releases.append(release)
+            model.damaged.discard(release)
+            if variables.get("release_repair"):
+                model.repaired.append(release)
+                model.files.pop(release, None)
+        elif task == "Let SGLang judge the arguments" and model.refused_by_sglang:
+            raise PlaybookFailed(f"{model.name}: runtime : {task}: exit code 78")
+        elif task == "Arm the dead-man" and variables.get("service_deadman_s"):
+            back_to = variables["service_back_to"] or None
+            model.dead_man = {"release": release, "back_to": back_to, "invocation": f"run{model.runs}"}
+        elif task == "Switch to the release":
+            if variables["service_port"] != model.port(release):
+                raise PlaybookFailed(f"{model.name}: release {release} serves on another port")
+            model.current = release
+            model.unit_edited = False
+        elif task == "Commit the release":
+            model.last_good = release
+            model.committed.append(release)
+            model.dead_man = None
+        elif task == "Disarm the dead-man":
+            model.dead_man = None

@@ -50,7 +50,7 @@ def test_a_fresh_host() -> None:
     model = HostModel()
     report = deploy(model)
     assert (report.outcome, report.exit_code, report.serving) == (Outcome.DEPLOYED, 0, NEW.id)
-    assert [name for name, _ in model.played] == ["deploy", "switch", "commit"]
+    assert [name for name, _ in model.played] == ["converge", "commit"]
     assert model.last_good == model.current == NEW.id
 
 
@@ -93,11 +93,18 @@ def test_a_change_of_port_that_was_cut_short_is_seen() -> None:
     assert model.unit_port == 31000
 
 
-def test_a_damaged_current_release_is_a_finding() -> None:
-    model = serving_old(releases=[], current=NEW.id, last_good=NEW.id)
+def test_a_current_release_without_a_manifest_is_staged_anew() -> None:
+    model = serving_old(releases=[], damaged={NEW.id}, current=NEW.id, last_good=NEW.id)
+    assert deploy(model, dry_run=True).outcome is Outcome.WOULD_CHANGE
     report = deploy(model)
-    assert (report.outcome, report.exit_code) == (Outcome.REFUSED, 7)
-    assert "manifest" in str(report.error)
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.DEPLOYED, 0, NEW.id)
+    assert model.played[0][0] == "converge"
+
+
+def test_a_current_release_whose_directory_is_gone_is_staged_anew() -> None:
+    model = serving_old(releases=[], current=NEW.id, last_good=NEW.id)
+    assert deploy(model).outcome is Outcome.DEPLOYED
+    assert model.played[0][0] == "converge"
 
 
 def test_a_dry_run_plays_nothing() -> None:
@@ -144,7 +151,7 @@ def test_wrong_answers_go_back_too() -> None:
         ({"gpus": 7}, 7, "7 GPUs"),
         ({"gpus": 0}, 7, "no GPU seen"),
         ({"refused_by_sglang": True}, 7, "--nope"),
-        ({"failing_playbook": "deploy"}, 1, "no space left"),
+        ({"failing_playbook": "Stage the release"}, 1, "no space left"),
         ({"unreachable": True}, 3, "no connection"),
     ],
 )
@@ -158,7 +165,7 @@ def test_what_fails_before_the_switch_leaves_the_old_server_alone(changes: dict[
 
 
 def test_a_failing_switch_leaves_the_running_server_alone() -> None:
-    model = serving_old(failing_playbook="switch")
+    model = serving_old(failing_playbook="Switch to the release")
     report = deploy(model)
     assert report.outcome is Outcome.FAILED
     assert (report.serving, report.serving_known) == (OLD, True)

@@ -69,12 +69,15 @@ def test_first_deploy(lab: Lab, tool: Tool, ct200: Path) -> None:
     report = deployment(ran)
     assert (ran.code, report["outcome"]) == (0, "deployed")
     assert [step["name"] for step in report["steps"]] == [
-        "look", "plan", "stage", "validate", "switch", "wait", "smoke", "commit",
+        "look", "plan", "lock", "look again", "plan", "stage", "validate", "arm", "switch", "restart",
+        "wait", "smoke", "gate", "commit",
     ]  # fmt: skip
     assert current(lab, "ct200") == f"releases/{report['release']}"
     assert lab.sh("ct200", "systemctl", "is-enabled", UNIT).strip() == "enabled"
     audit = [json.loads(line) for line in lab.sh("ct200", "cat", "/var/lib/ddtree/audit.jsonl").splitlines()]
+    assert [line["event"] for line in audit] == ["begun", "commit", "deploy"]
     assert audit[-1]["release"] == report["release"]
+    assert lab.ssh("ct200", "test -e /var/lib/ddtree/deadman.json").returncode == 1, "it was disarmed"
 
 
 def test_the_release_is_immutable_for_the_service_and_each_rank_keeps_its_own_pid(lab: Lab, tool: Tool) -> None:

@@ -58,7 +58,7 @@ def test_a_fresh_host_gets_a_release_and_the_second_run_changes_nothing(fresh: T
     assert first.code == 0, first.output
     assert SESAME not in first.output
     assert fresh.releases() == ["lab-a"]
-    assert fresh.sh("ls -A /opt/ddtree/releases").split() == ["lab-a"], "no staging directory is left"
+    assert fresh.sh("ls -A -I .lock /opt/ddtree/releases").split() == ["lab-a"], "no staging directory is left"
     release = "/opt/ddtree/releases/lab-a"
     run = f"cd / && runuser -u ddtree -- {release}/venv/bin/python -m"
     assert json.loads(fresh.sh(f"{run} sglang_ddtree.manifest verify --release {release}"))["ok"] is True
@@ -83,7 +83,7 @@ def test_a_wheel_with_another_hash_leaves_no_release_and_the_right_one_heals(cle
     assert clean.releases() == []
 
     assert clean.play("deploy.yml", variables("lab-b")).code == 0
-    assert clean.sh("ls -A /opt/ddtree/releases").split() == ["lab-b"]
+    assert clean.sh("ls -A -I .lock /opt/ddtree/releases").split() == ["lab-b"]
 
 
 def test_a_wheelhouse_needs_no_network(fresh: Target, tmp_path: Path) -> None:

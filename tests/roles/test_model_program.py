@@ -15,6 +15,8 @@ import pytest
 
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "model" / "files" / "model.py"
 INDEX = "model.safetensors.index.json"
+HEADER = json.dumps({"x": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}}).encode()
+SHARD = len(HEADER).to_bytes(8, "little") + HEADER + b"1234"
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def model() -> Iterator[Path]:
         (root / "config.json").write_text("{}")
         shards = ("a.safetensors", "b.safetensors")
         for name in shards:
-            (root / name).write_bytes(b"12345678")
+            (root / name).write_bytes(SHARD)
         (root / INDEX).write_text(json.dumps({"weight_map": {"x": shards[0], "y": shards[1], "z": shards[1]}}))
         yield root
 
@@ -44,12 +46,12 @@ def problems(model: Path) -> list[tuple[str, str]]:
 
 
 def test_a_complete_model_and_its_size(model: Path) -> None:
-    assert look(model) == {"findings": [], "bytes": {str(model): 16}}
+    assert look(model) == {"findings": [], "bytes": {str(model): 2 * len(SHARD)}}
 
 
 def test_a_model_without_an_index_is_its_safetensors(model: Path) -> None:
     (model / INDEX).unlink()
-    assert look(model) == {"findings": [], "bytes": {str(model): 16}}
+    assert look(model) == {"findings": [], "bytes": {str(model): 2 * len(SHARD)}}
 
 
 def test_missing_and_empty_shards_are_named_all_of_them(model: Path) -> None:
@@ -80,6 +82,40 @@ def test_broken_json_and_an_index_without_weights(model: Path) -> None:
     (model / INDEX).write_text("[]")
     names = [name for name, _ in problems(model)]
     assert names == ["config.json", INDEX]
+
+
+def test_shards_whose_size_is_not_what_their_header_means(model: Path) -> None:
+    (model / "a.safetensors").write_bytes(SHARD[:-3])
+    (model / "b.safetensors").write_bytes(SHARD + b"5")
+    size = len(SHARD)
+    assert problems(model) == [
+        ("a.safetensors", f"is truncated: {size - 3} of {size} bytes"),
+        ("b.safetensors", f"is too long: {size + 1} of {size} bytes"),
+    ]
+    (model / "a.safetensors").write_bytes(bytes(size))  # what a download leaves that reserves its space first
+    (model / "b.safetensors").write_bytes(b"<html>not found</html>")
+    assert {problem for _, problem in problems(model)} == {"has no readable header, so it is no safetensors file"}
+
+
+def test_an_entry_of_a_hugging_face_cache_names_the_revision_to_use(model: Path) -> None:
+    snapshot = model / "models--org--name" / "snapshots" / "0123abc"
+    snapshot.mkdir(parents=True)
+    (snapshot.parent.parent / "refs").mkdir()
+    (snapshot.parent.parent / "refs" / "main").write_text("0123abc")
+    for name in ("config.json", INDEX, "a.safetensors", "b.safetensors"):
+        (snapshot / name).symlink_to(model / name)
+    assert look(snapshot)["findings"] == []
+    (finding,) = look(snapshot.parent.parent)["findings"]
+    assert finding["fix"] == f"use the path {snapshot}"
+
+
+def test_what_is_missing_has_to_fit(model: Path) -> None:
+    index = json.loads((model / INDEX).read_text())
+    (model / INDEX).write_text(json.dumps(index | {"metadata": {"total_size": 2**60}}))
+    (model / "a.safetensors").unlink()
+    first, second = look(model)["findings"]
+    assert first["problem"] == "is missing"
+    assert second["problem"].startswith("lacks 1099511627775 MiB of weights")
 
 
 def test_no_directory_at_all(model: Path) -> None:

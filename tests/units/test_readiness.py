@@ -170,12 +170,34 @@ def test_the_launchers_own_verdict_of_a_stall() -> None:
     assert machine.verdict(200.0) == Stalled(100.0, "stalled: nothing moved for 60 s")
 
 
+def test_a_stall_that_the_journal_tells_first_is_no_death() -> None:
+    """systemd's line of the launcher's exit may come before the next look at the unit."""
+    machine = readiness()
+    machine.unit(LOADING, 150.0)
+    machine.entry(77, "ddtree launcher: stalled: nothing moved for 60 s in weights (last: log) (exit 75)", "new", 200.0)
+    assert machine.verdict(200.0) is None  # words alone: anything that logs could say so
+    machine.entry(1, "ddtree-server@30000.service: Main process exited, code=exited, status=75/TEMPFAIL", "new", 200.1)
+    verdict = machine.verdict(200.1)
+    assert isinstance(verdict, Stalled)
+    assert verdict.reason == "stalled: nothing moved for 60 s in weights (last: log) (exit 75)"
+
+
 def test_silence_of_everything_is_a_stall_and_a_moving_status_is_not() -> None:
     machine = readiness()
     machine.unit(LOADING, 105.0)
     machine.unit(replace(LOADING, status_text="weights 42% eta 19s"), 150.0)
     assert machine.verdict(105.0 + 60.0 + STALL_MARGIN_SECONDS + 1) is None
     assert isinstance(machine.verdict(150.0 + 60.0 + STALL_MARGIN_SECONDS + 1), Stalled)
+
+
+def test_a_status_that_stays_the_same_is_no_stall_while_systemd_lets_the_start_go_on() -> None:
+    """A silent graph capture: the launcher sees the compiler work, but has nothing new to say."""
+    machine = readiness()
+    same = replace(LOADING, status_text="graph_capture 0% eta 1s")
+    for second in range(105, 400, 5):
+        machine.unit(same, float(second))
+        assert machine.verdict(second + 1.0) is None
+    assert isinstance(machine.verdict(395.0 + 60.0 + STALL_MARGIN_SECONDS + 1), Stalled)  # no look came back: the host hangs
 
 
 def test_the_budget_ends_a_load_that_moves_for_ever() -> None:

@@ -9,12 +9,18 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
+import shutil
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 NOBODY = 65534  # stands in for a service user that does not exist yet: both have no rights of their own
 INDEX = "model.safetensors.index.json"  # written by transformers' save_pretrained for sharded weights
+# safetensors: 8 bytes with the length of the header, the header in JSON, then the tensors; the file ends with the last of them.
+HEADER_LENGTH_BYTES = 8
+MOST_HEADER_BYTES = 100_000_000  # as its own reader allows
+OFFSETS = re.compile(rb'"data_offsets"\s{0,8}:\s{0,8}\[\s{0,8}\d{1,20}\s{0,8},\s{0,8}(\d{1,20})')
 REFETCH = "fetch this file again (nothing is downloaded by a deploy)"
 
 
@@ -85,7 +91,57 @@ def check_shard(path: Path, user: str) -> tuple[int, list[Finding]]:
         return 0, [unreadable(path, user)]
     if size == 0:
         return 0, [Finding(str(path), "is empty", REFETCH)]
-    return size, [] if os.access(path, os.R_OK) else [unreadable(path, user)]
+    if not os.access(path, os.R_OK):
+        return size, [unreadable(path, user)]
+    meant = meant_size(path, size) if path.suffix == ".safetensors" else size
+    if meant is None:
+        return size, [Finding(str(path), "has no readable header, so it is no safetensors file", REFETCH)]
+    if size != meant:
+        what = "is truncated" if size < meant else "is too long"
+        return size, [Finding(str(path), f"{what}: {size} of {meant} bytes", REFETCH)]
+    return size, []
+
+
+def meant_size(path: Path, size: int) -> int | None:
+    """The size in bytes that a safetensors file's own header means; None for another kind of file."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(HEADER_LENGTH_BYTES), "little")
+            if not 2 <= length <= min(MOST_HEADER_BYTES, size - HEADER_LENGTH_BYTES):
+                return None
+            header = file.read(length)
+    except OSError:
+        return None
+    ends = [int(end) for end in OFFSETS.findall(header)]
+    return HEADER_LENGTH_BYTES + length + max(ends, default=0) if header.startswith(b"{") else None
+
+
+def cache_entry(directory: Path) -> Finding | None:
+    """`models--<org>--<name>` of a Hugging Face cache holds models, but is none: they lie in snapshots/<revision>."""
+    snapshots = directory / "snapshots"
+    if (directory / "config.json").exists() or not snapshots.is_dir():
+        return None
+    names = sorted(path.name for path in snapshots.iterdir())
+    try:
+        main = (directory / "refs" / "main").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        main = ""
+    best = main if main in names else names[-1] if names else "REVISION"
+    problem = f"is an entry of a Hugging Face cache, which holds {len(names)} revisions of the model"
+    return Finding(str(directory), problem, f"use the path {snapshots / best}")
+
+
+def room(directory: Path, present: int) -> list[Finding]:
+    """Whether what is missing would fit: the index may know the size of all weights."""
+    try:
+        total = json.loads((directory / INDEX).read_bytes())["metadata"]["total_size"]
+        lacking, free = int(total) - present, shutil.disk_usage(directory).free
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    if lacking <= free:
+        return []
+    problem = f"lacks {lacking >> 20} MiB of weights, and {free >> 20} MiB are free there"
+    return [Finding(str(directory), problem, "make room first")]
 
 
 def check_model(directory: Path, user: str) -> tuple[int, list[Finding]]:
@@ -94,11 +150,14 @@ def check_model(directory: Path, user: str) -> tuple[int, list[Finding]]:
         return 0, [Finding(str(directory), "is no directory", "put the model there, or mount its file system")]
     if not os.access(directory, os.R_OK | os.X_OK):
         return 0, [unreadable(directory / "config.json", user)]
+    if entry := cache_entry(directory):
+        return 0, [entry]
     _, problems = read_json(directory / "config.json", user)
     names, index_problems = shard_names(directory, user)
     shards = [check_shard(directory / name, user) for name in names]
     found = [*problems, *index_problems, *(finding for _, wrong in shards for finding in wrong)]
-    return sum(size for size, _ in shards), found
+    present = sum(size for size, _ in shards)
+    return present, found + (room(directory, present) if found else [])
 
 
 def main(user: str, directories: list[str]) -> None:

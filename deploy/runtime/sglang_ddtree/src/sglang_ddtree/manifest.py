@@ -3,7 +3,8 @@
     python -m sglang_ddtree.manifest write --release DIR --seed FILE     completes the seed with what is installed
     python -m sglang_ddtree.manifest verify --release DIR                prints what differs; exit 0 same, 1 drift
 
-The manifest keeps the hash of each RECORD, and each RECORD the hashes of its files, so a few lines cover the venv.
+The manifest keeps the hash of each RECORD, and each RECORD the hashes of its files, so a few lines cover the venv. Files that
+patches touched stand in `patched_files`: {path in site-packages: {"before": sha256 or null, "after": sha256 or null}}.
 """
 
 from __future__ import annotations
@@ -80,7 +81,12 @@ def verify(release: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise ValueError(f"{release / FILE_NAME}: expected the schema {SCHEMA}")
     now = measured(release)
-    changed, missing = changed_files(site_packages(release / "venv"))
+    site = site_packages(release / "venv")
+    changed, missing = changed_files(site)
+    patched = _patch_drift(site, manifest.get("patched_files", {}))
+    changed, missing = ([name for name in names if name not in patched] for names in (changed, missing))
+    changed += sorted(name for name, drift in patched.items() if drift == "changed")
+    missing += sorted(name for name, drift in patched.items() if drift == "missing")
     report: dict[str, Any] = {
         "release": manifest.get("id"),
         "records": _difference(manifest.get("records", {}), now["records"]),
@@ -91,6 +97,19 @@ def verify(release: Path) -> dict[str, Any]:
     groups = (report["records"], report["files"], report["unowned"])
     drift = report["release_files"] or any(names for group in groups for names in group.values())
     return {"ok": not drift} | report
+
+
+def _patch_drift(site: Path, patched: Mapping[str, Mapping[str, str | None]]) -> dict[str, str | None]:
+    """Files that patches touched: "changed" or "missing" against what the patch left; None = as it left them."""
+    found: dict[str, str | None] = {}
+    for name, digests in patched.items():
+        path, after = site / name, digests.get("after")
+        there = path.is_file()
+        if there and (after is None or sha256(path) != after):
+            found[name] = "changed"
+        else:
+            found[name] = "missing" if after is not None and not there else None
+    return found
 
 
 def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> dict[str, list[str]]:

@@ -49,6 +49,15 @@ def packages(site: Path) -> dict[str, str]:
     return found
 
 
+def distribution_of(record: Path) -> str:
+    """Name of the distribution that a RECORD belongs to."""
+    try:
+        text = (record.parent / "METADATA").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    return str(HeaderParser().parsestr(text)["Name"] or record.parent.name.split("-", 1)[0])
+
+
 def read_record(record: Path) -> Iterator[Entry]:
     """The entries of one RECORD."""
     site = record.parent.parent

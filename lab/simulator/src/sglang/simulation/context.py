@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from sglang.simulation.gpu import GpuMemory
 from sglang.simulation.group import ProcessGroup
+from sglang.simulation.moments import note
 from sglang.simulation.settings import Settings
 
 # A draft model has its own round of phases, much shorter than the target's.
 DRAFT_SHARE = 0.1
+# Kernels are compiled on a part of one core, in turns of so many seconds.
+_COMPILE_SHARE = 0.1
+_COMPILE_TURN = 0.2
 
 
 @dataclass
@@ -45,6 +49,7 @@ class RankContext:
         if self._due("kill_rank"):
             os.kill(os.getpid(), signal.SIGKILL)
         if self._due("hang"):
+            note(self.settings.moments, "hang")
             hang()
         if self._due("oom"):
             raise self.gpu.out_of_memory(3.25)
@@ -60,6 +65,15 @@ def hang() -> None:
     """Wait for ever without using the processor."""
     while True:
         signal.pause()
+
+
+def compile_until(deadline: float) -> None:
+    """As `sleep_until`, with some of the processor's time: a first graph capture is silent because it compiles."""
+    while time.monotonic() < deadline:
+        enough = time.thread_time() + _COMPILE_SHARE * _COMPILE_TURN
+        while time.thread_time() < enough and time.monotonic() < deadline:
+            continue
+        sleep_until(min(deadline, time.monotonic() + (1 - _COMPILE_SHARE) * _COMPILE_TURN))
 
 
 def sleep_until(deadline: float) -> None:

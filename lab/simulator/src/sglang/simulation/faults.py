@@ -16,8 +16,9 @@ class SettingsError(ValueError):
 class Fault:
     """One fault. `phase` says when, `rank` who (None: every rank), `amount` how much.
 
-    The amount is seconds for slow_drain, a factor for slow_start, and for a fault of phase serving the number of the
-    request, counted from the server's own warm-up on, whose decoding it hits.
+    The amount is seconds for slow_drain, a factor for slow_start, percent for low_acceptance, the number of a token for
+    other_answers, and for a fault of phase serving the number of the request, counted from the server's own warm-up on, whose
+    decoding it hits.
     """
 
     name: str
@@ -77,6 +78,20 @@ def _amount(name: str, arguments: list[str]) -> Fault:
     return Fault(name, amount=amount)
 
 
+def _share(name: str, arguments: list[str]) -> Fault:
+    text = arguments[0] if arguments else "0"
+    if len(arguments) > 1 or not text.isdigit() or int(text) > 100:
+        raise SettingsError(f"SIM_FAULT: {name} takes a share in percent, {name}:PERCENT")
+    return Fault(name, amount=float(text))
+
+
+def _position(name: str, arguments: list[str]) -> Fault:
+    text = arguments[0] if arguments else "5"
+    if len(arguments) > 1 or not text.isdigit() or len(text) > 6:
+        raise SettingsError(f"SIM_FAULT: {name} takes the number of a token, {name}:NUMBER")
+    return Fault(name, amount=float(text))
+
+
 _READERS: Mapping[str, Callable[[str, list[str]], Fault]] = {
     "crash": _at_phase,
     "oom": _at_phase,
@@ -86,6 +101,11 @@ _READERS: Mapping[str, Callable[[str, list[str]], Fault]] = {
     "raise_rank": _at_rank,
     "wrong_answers": _plain,
     "no_port": _plain,
+    "no_metrics": _plain,
+    "counters_stuck": _plain,
+    "wrong_algorithm": _plain,
+    "low_acceptance": _share,
+    "other_answers": _position,
     "slow_drain": _amount,
     "slow_start": _amount,
 }

@@ -80,9 +80,13 @@ def decode(tokens: Sequence[int]) -> str:
 
 
 class Continuation:
-    """How a text goes on after one prompt: the greedy path of the target model, position by position."""
+    """How a text goes on after one prompt: the greedy path of the target model, position by position.
 
-    def __init__(self, prompt: Sequence[int], *, wrong: bool = False) -> None:
+    `parts_at`: from this position on it is another text, as another model would write it; known answers stay.
+    """
+
+    def __init__(self, prompt: Sequence[int], *, wrong: bool = False, parts_at: int | None = None) -> None:
+        self._parts_at = parts_at
         self._seed = zlib.crc32(b",".join(b"%d" % token for token in prompt))
         self._wrong = wrong
         known = CANARIES.get(_last_line(decode(prompt)))
@@ -102,7 +106,8 @@ class Continuation:
             return self._known[position]
         if position >= self._length and not ignore_eos:
             return EOS
-        return _WORDS_FROM + self.number("word", position) % len(_ID)
+        parted = self._parts_at is not None and position >= self._parts_at
+        return _WORDS_FROM + self.number("other word" if parted else "word", position) % len(_ID)
 
 
 def _last_line(text: str) -> str:

@@ -39,6 +39,7 @@ class Settings:
     health_poll_seconds: float
     gpu_memory_gb: float
     weights_gb: float
+    moments: str  # path of the file of true moments; empty: none
     faults: tuple[Fault, ...]
 
     def fault(self, name: str, phase: str | None = None, rank: int | None = None) -> Fault | None:
@@ -56,7 +57,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     env = dict(os.environ if environment is None else environment)
     values = _read_file(env.get("SGLANG_SIM_FILE", ""))
     values.update({key: value for key, value in env.items() if key.startswith("SIM_")})
-    allowed = {*DEFAULTS, "SIM_FAULT", *(f"SIM_SECONDS_{name.upper()}" for name in PHASE_SHARES)}
+    allowed = {*DEFAULTS, "SIM_FAULT", "SIM_MOMENTS", *(f"SIM_SECONDS_{name.upper()}" for name in PHASE_SHARES)}
     for key in values:
         if key not in allowed:
             raise SettingsError(f"{key}: unknown setting; known are {', '.join(sorted(allowed))}")
@@ -78,6 +79,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         health_poll_seconds=numbers["SIM_HEALTH_POLL_SECONDS"],
         gpu_memory_gb=numbers["SIM_GPU_MEMORY_GB"],
         weights_gb=numbers["SIM_WEIGHTS_GB"],
+        moments=values.get("SIM_MOMENTS", ""),
         faults=faults,
     )
 

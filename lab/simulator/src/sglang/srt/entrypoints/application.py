@@ -82,6 +82,11 @@ class Application:
                 return True
         return False
 
+    @property
+    def shows_metrics(self) -> bool:
+        """Whether there is a /metrics."""
+        return self.server_args.enable_metrics and self.settings.fault("no_metrics") is None
+
     def model_info(self) -> dict[str, Any]:
         """GET /model_info."""
         args = self.server_args
@@ -100,6 +105,8 @@ class Application:
     def server_info(self) -> dict[str, Any]:
         """GET /server_info: the resolved arguments and what the ranks report."""
         arguments = dataclasses.asdict(self.server_args)
+        if self.settings.fault("wrong_algorithm"):
+            arguments["speculative_algorithm"] = "DFLASH"
         tokens = self.info["max_total_num_tokens"]
         state = copy.deepcopy(arguments)
         state.update(

@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             "/v1/models": lambda: self.answer(openai.models(app)),
             "/flush_cache": self._flush_cache,
             "/ping": lambda: self._send(HTTPStatus.OK, b"", "text/plain"),
-            **({"/metrics": self._metrics} if app.server_args.enable_metrics else {}),
+            **({"/metrics": self._metrics} if app.shows_metrics else {}),
         }
 
     def _post_routes(self) -> dict[str, Callable[[], None]]:

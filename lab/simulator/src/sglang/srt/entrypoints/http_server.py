@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sglang.simulation.console import exception_text, log
 from sglang.simulation.context import hang
+from sglang.simulation.moments import note
 from sglang.simulation.settings import Settings
 from sglang.srt.entrypoints.engine import Engine, kill_process_tree, launch_subprocesses
 from sglang.srt.model_loader.config import read_config
@@ -84,6 +85,7 @@ def _warm_up(application: Application) -> None:
             application.fail()
             return
     application.tokenizer_manager.is_ready = True
+    note(settings.moments, "ready")
     log("The server is fired up and ready to roll!")
 
 

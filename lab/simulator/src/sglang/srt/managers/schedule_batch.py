@@ -36,7 +36,7 @@ class Req:
     cached: int = 0
 
     @classmethod
-    def from_message(cls, message: Mapping[str, Any], *, wrong_answers: bool) -> Req:
+    def from_message(cls, message: Mapping[str, Any], *, wrong_answers: bool, parts_at: int | None = None) -> Req:
         """A request as the tokenizer manager sends it."""
         prompt = list(message["input_ids"])
         return cls(
@@ -45,7 +45,7 @@ class Req:
             max_new_tokens=message["max_new_tokens"],
             stop=tuple(message["stop"]),
             ignore_eos=message["ignore_eos"],
-            continuation=Continuation(prompt, wrong=wrong_answers),
+            continuation=Continuation(prompt, wrong=wrong_answers, parts_at=parts_at),
             phase=message["phase"],
         )
 

@@ -12,12 +12,14 @@ from sglang.simulation import wire
 from sglang.simulation.bars import abandon_open_bars
 from sglang.simulation.console import exception_text, log, set_rank_prefix, write
 from sglang.simulation.context import RankContext
+from sglang.simulation.moments import note
 from sglang.simulation.process import set_title
 from sglang.srt.managers.schedule_batch import ForwardMode, GenerationBatchResult, Req, ScheduleBatch
 from sglang.srt.managers.tp_worker import TpModelWorker
 from sglang.srt.mem_cache.radix_cache import RadixCache
 from sglang.srt.model_loader.config import missing_file
 from sglang.srt.observability.scheduler_metrics import SchedulerMetrics
+from sglang.srt.observability.tree_metrics import TreeCounts
 from sglang.srt.speculative.dflash_worker import DFlashWorker
 from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 from sglang.srt.utils.watchdog import start_watchdog, warn_of_open_group
@@ -76,6 +78,7 @@ class Scheduler:
         self.tree_cache = RadixCache(enabled=not args.disable_radix_cache)
         proposed = (args.speculative_num_draft_tokens or 1) - 1 if args.speculative_algorithm else 0
         self.metrics = SchedulerMetrics(self.max_total_num_tokens, args.decode_log_interval, proposed)
+        self.tree_counts = TreeCounts(moves=self.context.settings.fault("counters_stuck") is None)
         if self.context.rank == 0:
             log(
                 f"max_total_num_tokens={self.max_total_num_tokens}, chunked_prefill_size={args.chunked_prefill_size}, "
@@ -120,8 +123,10 @@ class Scheduler:
                 self.waiting_queue = [req for req in self.waiting_queue if req.rid != message["abort"]]
                 self.running = [req for req in self.running if req.rid != message["abort"]]
             else:
-                wrong = self.context.settings.fault("wrong_answers") is not None
-                self.waiting_queue.append(Req.from_message(message, wrong_answers=wrong))
+                settings = self.context.settings
+                wrong, other = settings.fault("wrong_answers") is not None, settings.fault("other_answers")
+                parts_at = int(other.amount) if other else None
+                self.waiting_queue.append(Req.from_message(message, wrong_answers=wrong, parts_at=parts_at))
 
     def get_next_batch_to_run(self) -> ScheduleBatch | None:
         """New requests first, as far as there is room; else a step for those that run."""
@@ -158,6 +163,7 @@ class Scheduler:
     def process_batch_result(self, batch: ScheduleBatch, result: GenerationBatchResult) -> None:
         """Commit the tokens, and hand them out from rank 0."""
         speculative = bool(result.num_correct_drafts)
+        committed = []
         for index, req in enumerate(batch.reqs):
             before = len(req.output)
             for token in result.next_token_ids[index]:
@@ -165,14 +171,24 @@ class Scheduler:
             if speculative:
                 req.verify_ct += 1
                 req.correct_drafts += len(req.output) - before - 1
+                committed.append(len(req.output) - before)
         running = [*self.running, *batch.reqs] if batch.forward_mode is ForwardMode.EXTEND else self.running
         if self.context.rank == 0 and batch.forward_mode is ForwardMode.DECODE:
             self.metrics.decode(batch.reqs, result, len(self.waiting_queue))
+        if committed:
+            self._count_step(committed, result)
         self.running = [req for req in running if req.finish_reason is None]
         if self.context.rank == 0:
             if not self.running and not self.waiting_queue:
                 self.metrics.idle()
             self._hand_out(batch)
+
+    def _count_step(self, committed: list[int], result: GenerationBatchResult) -> None:
+        algorithm = SpeculativeAlgorithm.from_string(self.server_args.speculative_algorithm)
+        width = algorithm.get_num_tokens_per_bs_for_target_verify(self.server_args, len(committed))
+        seconds = 1.15 / self.context.settings.tokens_per_second
+        fell_back = not (result.can_run_cuda_graph or self.server_args.disable_cuda_graph)
+        self.tree_counts.step(committed, len(committed) * (width - 1), seconds, fell_back=fell_back)
 
     def _hand_out(self, batch: ScheduleBatch) -> None:
         wire.send(
@@ -192,6 +208,7 @@ class Scheduler:
                 ],
                 "gauges": self.metrics.gauges,
                 "counters": self.metrics.counters,
+                "tree": self.tree_counts.message,
             },
         )
 
@@ -232,6 +249,7 @@ def run_scheduler_process(
         scheduler.run_event_loop()
     except Exception:  # noqa: BLE001 - as SGLang: whatever it is ends the server
         log(f"Scheduler hit an exception: {exception_text()}")
+        note(context.settings.moments, "crash")
         context.group.abandon()
         abandon_open_bars()
         os.kill(os.getppid(), signal.SIGQUIT)

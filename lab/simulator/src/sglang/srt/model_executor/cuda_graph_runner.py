@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sglang.simulation.bars import Bar
 from sglang.simulation.console import write
-from sglang.simulation.context import sleep_until
+from sglang.simulation.context import compile_until, sleep_until
 from sglang.simulation.gpu import OutOfMemoryError
 from sglang.srt.managers.schedule_batch import ForwardBatch
 from sglang.srt.model_executor.cuda_graph_buffer_registry import CudaGraphBufferRegistry
@@ -71,7 +71,8 @@ class CudaGraphRunner:
                 context.enter("graph_capture")
             # The first size compiles kernels and takes most of the time, in silence.
             share = 0.8 + 0.2 * (index + 1) / len(sizes)
-            sleep_until(began + seconds * share)
+            wait = compile_until if index == 0 and context.rank == 0 else sleep_until
+            wait(began + seconds * share)
             if index == 0 and not runner.is_draft_worker:
                 write(_TRITON_WARNING * 2)
             context.gpu.allocate(min(_GRAPH_GB, context.gpu.available))

@@ -37,9 +37,14 @@ class DFlashDraftModel:
             )
 
 
-def draft_candidates(req: Req, position: int, count: int) -> list[tuple[int, float]]:
-    """The drafter's `count` best tokens for a position after the prompt, best first, with their log-probabilities."""
+def draft_candidates(req: Req, position: int, count: int, hits: int = 100) -> list[tuple[int, float]]:
+    """The drafter's `count` best tokens for a position after the prompt, best first, with their log-probabilities.
+
+    Of the positions at which the target's token would be among them, it is in `hits` of 100.
+    """
     draw = req.continuation.number("draft", position) % 100
+    if req.continuation.number("hit", position) % 100 >= hits:
+        draw = 100
     rank, reached = None, 0
     for index, share in enumerate(_RANK_SHARES):
         reached += share

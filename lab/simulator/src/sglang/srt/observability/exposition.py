@@ -16,9 +16,9 @@ def key(labels: Mapping[str, str]) -> Labels:
 class Family:
     """One counter or gauge with its samples."""
 
-    def __init__(self, kind: str, name: str, text: str) -> None:
+    def __init__(self, kind: str, name: str, text: str, prefix: str = "sglang:") -> None:
         self.kind = kind
-        self.name = f"sglang:{name}"
+        self.name = prefix + name
         self.text = text
         self._values: dict[Labels, float] = {}
 
@@ -45,8 +45,8 @@ class Family:
 class Histogram:
     """One histogram. `buckets` are upper bounds in rising order, without the infinite one."""
 
-    def __init__(self, name: str, text: str, buckets: Sequence[float]) -> None:
-        self.name = f"sglang:{name}"
+    def __init__(self, name: str, text: str, buckets: Sequence[float], prefix: str = "sglang:") -> None:
+        self.name = prefix + name
         self.text = text
         self._bounds = (*(float(bound) for bound in buckets), math.inf)
         self._series: dict[Labels, list[float]] = {}  # counts per bucket, then the sum

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sglang.srt.observability.exposition import Family, Histogram
 from sglang.srt.observability.gauges import GAUGES, RANK_GAUGES, ROUTING_BOUNDS
+from sglang.srt.observability.tree_metrics import TreeFamilies
 
 if TYPE_CHECKING:
     from sglang.srt.server_args import ServerArgs
@@ -41,6 +42,9 @@ class Metrics:
         self._active = Family("gauge", "http_requests_active", "Number of currently active HTTP requests")
         self._add_histograms()
         self._add_counters()
+        self._tree: TreeFamilies | None = None
+        if server_args.speculative_algorithm == "DDTREE":
+            self._tree = TreeFamilies(self._labels["model_name"], server_args.speculative_num_draft_tokens or 1)
 
     def _set_constants(self, server_args: ServerArgs, info: Mapping[str, Any]) -> None:
         tokens, page = info["max_total_num_tokens"], server_args.page_size or 1
@@ -118,6 +122,8 @@ class Metrics:
             for name, value in message["gauges"].items():
                 self._set(name, value)
             self._cpu_seconds.set(message["detokenizer_cpu_seconds"], {"component": "detokenizer"})
+            if self._tree is not None:
+                self._tree.take(message["tree"])
             for name, value in message["counters"].items():
                 self._count_rank(name, value - self._rank_counters.get(name, 0))
                 self._rank_counters[name] = value
@@ -148,6 +154,7 @@ class Metrics:
         families += [self._generated, self._passes, self._realtime, *self._gauges.values(), self._cpu_seconds]
         families += [self._requests, self._responses, self._prompt_tokens, self._generation_tokens]
         families += [self._verify_calls, self._num_requests, self._active, *self._special]
+        families += self._tree.families if self._tree is not None else []
         with self._lock:
             self._cpu_seconds.set(time.process_time(), {"component": "tokenizer"})
             lines = [line for family in families for line in family.lines()]

@@ -92,6 +92,8 @@ class DFlashWorker:
         depth = block_size(self.server_args) - 1
         is_tree = self.algorithm.is_ddtree()
         cap = min(self.server_args.speculative_ddtree_topk_cap or _DEFAULT_TOPK, budget) if is_tree else 1
-        rows = [draft_candidates(req, len(req.output) + step, cap) for step in range(depth)]
+        low = self.context.settings.fault("low_acceptance")
+        hits = int(low.amount) if low else 100
+        rows = [draft_candidates(req, len(req.output) + step, cap, hits) for step in range(depth)]
         tree = build_tree(rows, budget)
         return tree + [Node(_PADDING, -1, 1)] * (budget - len(tree))

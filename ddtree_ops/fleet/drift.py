@@ -1,0 +1,65 @@
+"""Drift: how a host differs from its own current release, whatever the spec says now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ddtree_ops.fleet.state import FileDrift, HostState
+from ddtree_ops.units.systemctl import Active
+
+ENABLED = "enabled"
+AS_STAGED = "as staged"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that differs: its name, what it is, what it will be. None = not there."""
+
+    what: str
+    before: str | None
+    after: str | None
+
+
+def drift(state: HostState) -> tuple[Change, ...]:
+    """All of it: the release's files, its unit, and the process that runs. A host without a current release has none."""
+    if state.current is None:
+        return ()
+    return (*file_changes(state.files.get(state.current)), *unit_changes(state), *process_changes(state))
+
+
+def file_changes(files: FileDrift | None) -> Iterator[Change]:
+    """What was done to a release's files; None for a release that wasn't looked at or has no list of them."""
+    if files is None:
+        return
+    for word, names in (("changed", files.changed), ("missing", files.missing), ("added", files.added)):
+        for name in names:
+            yield Change(f"file {name}", word, None if word == "added" else AS_STAGED)
+    if files.more:
+        yield Change("more files", str(files.more), AS_STAGED)
+    if files.problem:
+        yield Change("list of files", files.problem, AS_STAGED)
+
+
+def unit_changes(state: HostState) -> Iterator[Change]:
+    """The unit's text, what lies above it, and whether systemd has read that and starts it at boot."""
+    unit = state.unit
+    if state.unit_is_edited:
+        yield Change("unit file", "changed on the host", "as the release has it")
+    for path in state.own_drop_ins:
+        yield Change(f"drop-in {path}", "changes the unit", None)
+    if unit.needs_reload:
+        yield Change("unit in systemd", "older than its files", "read again")
+    if unit.exists and unit.enabled != ENABLED:
+        yield Change("start at boot", unit.enabled or "unknown", ENABLED)
+
+
+def process_changes(state: HostState) -> Iterator[Change]:
+    """Whether the unit's process serves, of which release, and how it was started."""
+    unit = state.unit
+    if not unit.serving:
+        yield Change("server", f"{unit.active.value} ({unit.sub})", "active (running)")
+    elif state.running != state.current:
+        yield Change("running release", state.running, state.current)
+    if unit.active is Active.ACTIVE and state.runs_otherwise:
+        yield Change("running arguments", " ".join(state.argv or ()), " ".join(state.command or ()))

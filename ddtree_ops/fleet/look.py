@@ -1,0 +1,99 @@
+"""The look at a host: one program over one connection, and its answer as a HostState and findings."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ddtree_ops import assets
+from ddtree_ops.fleet import look_answer, places, preflight
+from ddtree_ops.fleet.preflight import Finding
+from ddtree_ops.fleet.release import Release
+from ddtree_ops.fleet.state import HostState, Releases
+from ddtree_ops.ports import Command, Completed
+from ddtree_ops.units import systemctl
+
+# The program bounds whatever it calls: 60 s for the roles' programs, 20 s for systemctl.
+TIMEOUT_SECONDS = 90.0
+# In the order of their imports.
+MODULES = ("children", "releases", "files", "units", "standing", "look")
+_PACKAGE = "ddtree_look"
+# Compressed, because a 40 ms line carries about 14 KiB in its first round trip, and one argument may have 128 KiB (execve(2)).
+_BOOTSTRAP = """\
+import base64,json,sys,types,zlib
+texts=json.loads(zlib.decompress(base64.b85decode(sys.argv[2])))
+sys.modules["{package}"]=types.ModuleType("{package}")
+for name,text in texts["modules"]:
+    name="{package}."+name
+    module=sys.modules[name]=types.ModuleType(name)
+    module.__package__="{package}"
+    exec(compile(text,name,"exec"),module.__dict__)
+module.main(sys.argv[1],texts["programs"])
+"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a host; `findings` are what would stop a deploy of the release that it was asked for."""
+
+    state: HostState
+    findings: tuple[Finding, ...] = ()
+
+
+def command(port: int, release: Release | None = None, now: float = 0.0) -> Command:
+    """Look at everything. `port` names the likely unit; with a release, ask the roles' programs about it, too.
+
+    `now` is this machine's time in seconds since the epoch.
+    """
+    programs = {}
+    if release is not None:
+        programs = {"preflight": preflight.host_arguments(release, now), "model": preflight.model_arguments(release)}
+    units = (systemctl.unit_name(port), systemctl.SERVERS, places.DEAD_MAN_TIMER)
+    wanted = {
+        "root": places.ROOT,
+        "state": places.STATE,
+        "units": list(systemctl.show_all(units).argv),
+        "release": release.id if release else None,
+        "programs": programs,
+    }
+    return _command(wanted, tuple(programs))
+
+
+def releases_only() -> Command:
+    """Look at links, manifests and leftovers: neither systemd nor a driver is asked."""
+    return _command({"root": places.ROOT, "state": places.STATE, "units": [], "release": None, "programs": {}}, ())
+
+
+def _command(wanted: dict[str, Any], programs: tuple[str, ...]) -> Command:
+    # -I: neither the login's environment nor its directories change what is imported; -S: the host's own packages neither.
+    argv = ("python3", "-I", "-S", "-c", _BOOTSTRAP.format(package=_PACKAGE), json.dumps(wanted), _packed(programs))
+    return Command(argv, ok=frozenset(range(256)), timeout=TIMEOUT_SECONDS)
+
+
+@cache
+def _packed(programs: tuple[str, ...]) -> str:
+    own = Path(assets.__file__).parent / "on_host"
+    texts = {
+        "modules": [(name, (own / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES],
+        "programs": {name: assets.role_file(name, f"{name}.py").read_text(encoding="utf-8") for name in programs},
+    }
+    return base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
+
+
+def parse(done: Completed, host: str, port: int) -> Look:
+    """What the host answered; `port` is the one of command().
+
+    Raises HostCommandFailed for no answer or a damaged one, Refused for a host without python3.
+    """
+    answer = look_answer.read(done, host)
+    return Look(look_answer.host_state(answer, port), tuple(look_answer.findings(answer)))
+
+
+def parse_releases(done: Completed, host: str) -> Releases:
+    """What the host answered to releases_only(). Raises as parse()."""
+    return look_answer.releases(look_answer.read(done, host))

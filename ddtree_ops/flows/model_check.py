@@ -1,0 +1,103 @@
+"""Check the models' files against their manifests before a deploy changes anything: with progress, and resumed when repeated.
+
+The program is roles/model/files/verify_model.py; its docstring says what it reads and answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ddtree_ops import assets
+from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Refused, ServerStalled
+from ddtree_ops.fleet import places
+from ddtree_ops.fleet.release import Release
+from ddtree_ops.flows.progress import LoadNews, Tell
+from ddtree_ops.ports import Clock, Shell, Stream
+from ddtree_ops.units.readiness import Waiting
+
+SEGMENT = "model files"
+# A disk that gives nothing for so long gives nothing at all.
+STILL_SECONDS = 300.0
+_MOST_NAMED = 10
+_LONGEST_LINE = 1 << 22
+
+
+def check_models(shell: Shell, clock: Clock, release: Release, tell: Tell) -> str:
+    """What was found, in a few words; nothing is run without a manifest in the spec.
+
+    Raises Refused with the files that are missing, truncated, corrupted or extra, ServerStalled if reading stands still,
+    Unreachable, HostCommandFailed.
+    """
+    manifests = release.inputs.model_manifests
+    if not manifests:
+        return "no manifest in the spec"
+    order = {"models": [one.for_host() for one in manifests], "memory": places.MODELS, "workers": 0}
+    program = assets.role_file("model", "verify_model.py").read_text(encoding="utf-8")
+    try:
+        with shell.stream(("python3", "-c", program)) as stream:
+            stream.send(json.dumps(order).encode() + b"\n")
+            answer = _follow(stream, shell.host, clock, tell)
+    except HostCommandFailed as error:  # its message would quote the whole program
+        last = error.message.rsplit("\n", 1)[-1][-300:]
+        raise HostCommandFailed(f"{shell.host}: the models' files can't be checked: {last}") from error
+    return _judge(shell.host, answer)
+
+
+def _follow(stream: Stream, host: str, clock: Clock, tell: Tell) -> Mapping[str, Any]:
+    """Tell the progress until the final document comes."""
+    start = moved = clock.monotonic()
+    done = -1
+    for document in _documents(stream):
+        if "findings" in document:
+            return document
+        now, progress = clock.monotonic(), document["progress"]
+        if progress["done"] != done:
+            done, moved = progress["done"], now
+        if now - moved > STILL_SECONDS:
+            text = f"{host}: reading {progress['model']} stands still for {now - moved:.0f} s, after {size(done)}"
+            raise ServerStalled(text, hint="does its file system hang? A deploy goes on with the files that are left")
+        tell(LoadNews(host, _waiting(progress, now - start)))
+    raise DdtreeOpsError(f"{host}: the check of the models' files ended without an answer")
+
+
+def _documents(stream: Stream) -> Iterator[Mapping[str, Any]]:
+    rest = b""
+    for chunk in stream.chunks():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+        if len(rest) > _LONGEST_LINE:
+            raise DdtreeOpsError("the check of the models' files answers without end")
+
+
+def _waiting(progress: Mapping[str, Any], elapsed: float) -> Waiting:
+    done, total = progress["done"], progress["total"]
+    eta = int(elapsed * (total - done) / done) if done else None
+    segment = f"{SEGMENT}: {size(done)} of {size(total)}"
+    return Waiting(segment, int(100 * done / total) if total else None, eta, elapsed)
+
+
+def _judge(host: str, answer: Mapping[str, Any]) -> str:
+    errors = [one for one in answer["findings"] if one["severity"] == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} files more)" if len(errors) > 1 else ""
+        text = f"{host}: {errors[0]['path']} {errors[0]['problem']}{more}"
+        evidence = tuple(f"model: {one['path']} {one['problem']}" for one in errors[1:_MOST_NAMED])
+        raise Refused(text, hint=errors[0]["fix"], evidence=evidence)
+    words = [f"{answer['remembered']} files known"] if answer["remembered"] else []
+    if answer["checked"]:
+        words.append(f"{answer['checked']} files ({size(answer['bytes'])}) read in {answer['seconds']:.1f} s")
+    words += [f"{one['path']} {one['problem']}" for one in answer["findings"][:_MOST_NAMED]]
+    return ", ".join(words)
+
+
+def size(count: int) -> str:
+    """`590.0 GB`; powers of ten, as disks are sold."""
+    value, unit = float(count), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

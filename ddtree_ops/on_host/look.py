@@ -1,0 +1,48 @@
+"""The whole look at a host: releases, files, units, processes, lock, dead-man, and the findings of the roles' programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from . import children, files, releases, standing, units
+
+SCHEMA = "ddtree-ops/look/v1"
+
+
+def main(wanted: str, programs: dict[str, str]) -> None:
+    """Print the answer as one JSON document.
+
+    `wanted` is JSON: root, state (directories), units (the command that shows them; empty: don't), release (its id) or null,
+    and programs {name: arguments}; `programs` are their texts. They run beside the rest.
+    """
+    want = json.loads(wanted)
+    begun = time.monotonic()
+    started = {name: children.start(programs[name], arguments) for name, arguments in want["programs"].items()}
+    answer = look(want)
+    answer["programs"] = {name: children.finish(child) for name, child in started.items()}
+    answer["seconds"] = round(time.monotonic() - begun, 4)
+    json.dump(answer, sys.stdout)
+
+
+def look(want: dict[str, Any]) -> dict[str, Any]:
+    """All but the programs' findings."""
+    links, manifests = releases.links(want["root"]), releases.manifests(want["root"])
+    port = releases.port(manifests.get(links.get("current", "")))
+    own = [f"ddtree-server@{port}.service"] if port else []
+    asked = units.ask([*want["units"], *own]) if want["units"] else None
+    answer: dict[str, Any] = {
+        "schema": SCHEMA,
+        "links": links,
+        "releases": manifests,
+        "leftovers": releases.leftovers(want["root"]),
+        "lock": standing.lock(want["state"]),
+        "dead_man": standing.dead_man(want["state"]),
+        "settings": releases.settings(want["root"], want["release"]) if want["release"] else None,
+    }
+    answer.update(units.answers(asked) if asked else {"units": [], "units_problem": None})
+    used = {want["release"], links.get("current"), *(unit["release"] for unit in answer["units"])}
+    answer["files"] = {name: files.check(want["root"], name) for name in sorted(used & answer["releases"].keys())}
+    return answer

@@ -1,0 +1,47 @@
+"""What stands in the way of a deploy, or waits for one: the lock's holder, and the dead-man's orders."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from typing import Any
+
+from .releases import read_object
+
+
+def lock(state: str) -> dict[str, Any] | None:
+    """The lock file's content while somebody holds it, by flock(2); without that its content means nothing."""
+    path = f"{state}/lock"
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return read_object(path) or {}
+    finally:
+        os.close(number)
+    return None
+
+
+def dead_man(state: str) -> dict[str, Any] | None:
+    """deadman.json, with `seconds_left` by this boot's clock; null after a reboot, when the deadline is another clock's."""
+    path = f"{state}/deadman.json"
+    if not os.path.lexists(path):
+        return None
+    found = read_object(path) or {}
+    deadline, boot = found.get("deadline"), found.get("boot_id")
+    found["seconds_left"] = None
+    if isinstance(deadline, (int, float)) and isinstance(boot, str) and boot.replace("-", "") == _boot_id():
+        found["seconds_left"] = round(deadline - time.clock_gettime(time.CLOCK_BOOTTIME), 1)
+    return found
+
+
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
+            return stream.read().strip().replace("-", "")
+    except OSError:
+        return ""

@@ -1,0 +1,4 @@
+"""Unified diffs, applied to a tree exactly or not at all: `diffs` reads them, `lines` applies them, `series` writes files.
+
+No fuzz and no offset: a hunk's lines stand where its header says, or the patch was made for another release.
+"""

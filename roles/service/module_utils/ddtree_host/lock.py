@@ -1,0 +1,170 @@
+"""The lock of a host: one deploy, rollback, start, stop or restart at a time.
+
+    python3 -c PROGRAM '{"user": ..., "controller": ..., "pid": ..., "command": ..., "token": ..., "break": false}'
+
+The controller runs it over SSH and it lives as long as that channel: the end of its input, or no sign of life for a while (a
+laptop that vanished says no goodbye), ends it, and flock(2) makes the kernel free the lock with it, however it ends. What
+the file says counts only while somebody has the lock. One file without imports of ours: it is sent before anything is there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+SCHEMA = "ddtree-ops/lock/v1"
+AUDIT_SCHEMA = "ddtree-ops/audit/v1"
+STATE = "/var/lib/ddtree"
+SILENCE_SECONDS = 30.0  # the controller gives a sign of life every 5 s
+BUSY_SECONDS = 0.3  # whoever only looks whether it is held holds it for microseconds
+ENDING_SECONDS = 5.0
+LOCKED = 9
+
+
+def open_lock(path: str) -> int:
+    """A descriptor to lock. Raises OSError."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)  # noqa: PTH103, PTH120
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def take(descriptor: int, seconds: float | None) -> bool:
+    """Try for so long, None: until it is free; whether we have it."""
+    if seconds is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.02)
+
+
+def holder_of(descriptor: int) -> dict[str, Any]:
+    """What the file says of its holder; empty if it says nothing."""
+    try:
+        found = json.loads(os.pread(descriptor, 65536, 0))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def sign(descriptor: int, holder: dict[str, Any]) -> dict[str, Any]:
+    """Write down who holds it."""
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    full = {**holder, "schema": SCHEMA, "since": since, "holder_pid": os.getpid()}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(full).encode(), 0)
+    return full
+
+
+def is_lock_program(pid: int) -> bool:
+    """Whether a process is this program: nothing else is ever ended to free a lock."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            return SCHEMA.encode() in file.read()
+    except OSError:
+        return False
+
+
+def take_over(descriptor: int, wanted: dict[str, Any], log: Log) -> bool:
+    """From our own former channel (same token), or by force if that is asked for; whether we have it now."""
+    holder = holder_of(descriptor)
+    ours = bool(wanted["token"]) and holder.get("token") == wanted["token"]
+    pid = holder.get("holder_pid")
+    if not (ours or wanted.get("break")) or not isinstance(pid, int) or not is_lock_program(pid):
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    taken = take(descriptor, ENDING_SECONDS)
+    if taken and not ours:
+        log.add("lock broken", holder=who_of(holder))
+    return taken
+
+
+def who_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The part that says who somebody is."""
+    return {key: document.get(key) for key in ("user", "controller", "pid", "command")}
+
+
+class Log:
+    """The host's audit log, as one controller writes in it."""
+
+    def __init__(self, path: str, who: dict[str, Any]) -> None:
+        self._path = path
+        self._who = who
+
+    def add(self, event: str, **fields: Any) -> None:
+        """One line, on disk before this returns; a full disk must not keep a host locked."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        line = json.dumps({"schema": AUDIT_SCHEMA, "at": at, **self._who, "event": event, **fields}).encode() + b"\n"
+        with suppress(OSError):
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                os.write(descriptor, line)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def tell(document: dict[str, Any]) -> None:
+    """One line to the controller, if it still listens."""
+    with suppress(OSError):
+        os.write(1, json.dumps(document).encode() + b"\n")
+
+
+def lose(*_: object) -> None:
+    """Somebody took the lock from us, or our own controller came back over another channel."""
+    tell({"lost": True})
+    os._exit(LOCKED)
+
+
+def hold(log: Log, silence: float) -> None:
+    """Until the controller says how it ended (one JSON object on a line), or is gone."""
+    pending = b""
+    while True:
+        ready = select.select((0,), (), (), silence)[0]
+        data = os.read(0, 65536) if ready else b""
+        if not data:
+            log.add("controller lost", why="its connection ended" if ready else f"no sign of life for {silence:g} s")
+            return
+        *lines, pending = (pending + data).split(b"\n")
+        for line in filter(None, lines):
+            with suppress(ValueError, TypeError):
+                log.add(**{"event": "ended", **json.loads(line)})
+                tell({"ended": True})
+                return
+
+
+def main(argument: str) -> int:
+    """Exit code 9: somebody else holds it."""
+    wanted = json.loads(argument)
+    state, who = wanted.get("state", STATE), who_of(wanted)
+    descriptor, log = open_lock(f"{state}/lock"), Log(f"{state}/audit.jsonl", who)
+    if not take(descriptor, BUSY_SECONDS) and not take_over(descriptor, wanted, log):
+        holder = holder_of(descriptor)
+        log.add("locked out", holder=who_of(holder))
+        tell({"locked": False, "holder": holder})
+        return LOCKED
+    again = holder_of(descriptor).get("token") == wanted["token"]
+    signal.signal(signal.SIGTERM, lose)
+    sign(descriptor, {**who, "token": wanted["token"]})
+    if not again:
+        log.add("begun")
+    tell({"locked": True})
+    hold(log, wanted.get("silence", SILENCE_SECONDS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

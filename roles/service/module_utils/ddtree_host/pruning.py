@@ -1,0 +1,64 @@
+"""Remove old releases: never the current, the last good or what a process works in; what was half removed is finished first."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from . import durable, units
+from .places import Places
+
+STAGING_SECONDS = 3600.0  # another one's staging may still be written to by a task that its controller left behind
+_REMOVING = ".removing-"
+
+
+def prune(places: Places, keep: int, *, now: float | None = None) -> tuple[str, ...]:
+    """Keep `keep` releases besides the current and the last good one, those that were good before the others, newest first.
+
+    Returns what was removed. A release that can't be removed is left for the next time.
+    """
+    for path in _leftovers(places, time.time() if now is None else now):
+        shutil.rmtree(path, ignore_errors=True)
+    spared = {places.linked("current"), places.linked("last-good")} | units.running_releases(places)
+    others = [one for one in _newest_first(places) if one not in spared]
+    removed = []
+    for name in others[max(0, keep) :]:
+        away = places.releases / f"{_REMOVING}{name}"
+        with suppress(OSError):
+            (places.releases / name).rename(away)  # half a release must never look like one
+            durable.sync_directory(places.releases)
+            removed.append(name)
+            shutil.rmtree(away, ignore_errors=True)
+    return tuple(removed)
+
+
+def _leftovers(places: Places, now: float) -> list[Path]:
+    staging = [path for path in places.releases.glob(".staging-*") if now - path.stat().st_mtime > STAGING_SECONDS]
+    return [*places.releases.glob(f"{_REMOVING}*"), *staging]
+
+
+def _newest_first(places: Places) -> list[str]:
+    """Releases with a manifest: those once committed, the latest commit first, then the others by their age."""
+    found = []
+    for path in places.releases.iterdir():
+        manifest = None if path.name.startswith(".") else durable.read(path / "manifest.json")
+        if manifest is not None:
+            found.append((str(manifest.get("created", "")), path.name))
+    ids = [name for _, name in sorted(found, reverse=True)]
+    good = [name for name in committed(places) if name in ids]
+    return [*good, *(name for name in ids if name not in good)]
+
+
+def committed(places: Places) -> tuple[str, ...]:
+    """Releases of the audit log's commits, the latest first."""
+    found: dict[str, None] = {}
+    with suppress(OSError):
+        for line in reversed(places.audit.read_text(encoding="utf-8", errors="replace").splitlines()):
+            with suppress(ValueError):
+                record = json.loads(line)
+                if isinstance(record, dict) and record.get("event") == "commit":
+                    found.setdefault(str(record.get("release")), None)
+    return tuple(found)

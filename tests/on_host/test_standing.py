@@ -1,0 +1,57 @@
+"""The lock's holder and the dead-man's orders, with real locks and this machine's own clock."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from pathlib import Path
+
+from ddtree_ops.on_host import standing
+
+HOLDER = {"user": "ada", "controller": "laptop", "pid": 7, "command": "deploy", "since": "2026-11-30T01:02:03Z"}
+
+
+def test_a_lock_counts_only_while_somebody_holds_it(tmp_path: Path) -> None:
+    assert standing.lock(str(tmp_path)) is None
+    (tmp_path / "lock").write_text(json.dumps(HOLDER))
+    assert standing.lock(str(tmp_path)) is None
+    with (tmp_path / "lock").open() as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        assert standing.lock(str(tmp_path)) == HOLDER
+        (tmp_path / "lock").write_text("torn {")
+        assert standing.lock(str(tmp_path)) == {}
+    assert standing.lock(str(tmp_path)) is None
+
+
+def test_the_look_never_keeps_a_lock(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()
+    standing.lock(str(tmp_path))
+    with (tmp_path / "lock").open() as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def orders(tmp_path: Path, boot: str) -> float | None:
+    deadline = time.clock_gettime(time.CLOCK_BOOTTIME) + 100
+    (tmp_path / "deadman.json").write_text(json.dumps({"release": "lab-b", "deadline": deadline, "boot_id": boot}))
+    found = standing.dead_man(str(tmp_path))
+    assert found is not None
+    assert found["release"] == "lab-b"
+    left = found["seconds_left"]
+    assert left is None or isinstance(left, float)
+    return left
+
+
+def test_seconds_left_are_of_this_boot(tmp_path: Path) -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    for same in (boot, boot.replace("-", "")):
+        left = orders(tmp_path, same)
+        assert left is not None
+        assert 90 < left <= 100
+    assert orders(tmp_path, "0" * 32) is None
+
+
+def test_orders_that_are_torn_are_orders_still(tmp_path: Path) -> None:
+    assert standing.dead_man(str(tmp_path)) is None
+    (tmp_path / "deadman.json").write_text('{"rel')
+    assert standing.dead_man(str(tmp_path)) == {"seconds_left": None}

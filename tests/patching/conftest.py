@@ -1,0 +1,6 @@
+"""The package for hosts is imported from its sources."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy" / "runtime" / "sglang_ddtree" / "src"))

@@ -1,0 +1,156 @@
+"""The lock's program as the controller runs it: `python3 -I -c PROGRAM ARGUMENT`, with its input open."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ddtree_ops import assets
+
+Start = Callable[..., "Holder"]
+
+
+class Holder:
+    """One controller's channel."""
+
+    def __init__(self, state: Path, token: str, **more: Any) -> None:
+        wanted = {"user": "anna", "controller": "laptop", "pid": 1, "command": token, "token": token, "break": False}
+        text = json.dumps({**wanted, "state": str(state), **more})
+        program = assets.host_program("lock").read_text()
+        self.process = subprocess.Popen(
+            (sys.executable, "-I", "-c", program, text), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def says(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def send(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
+    def hang_up(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(10)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    held: list[Holder] = []
+
+    def begin(token: str, **more: Any) -> Holder:
+        held.append(Holder(tmp_path, token, **more))
+        return held[-1]
+
+    yield begin
+    for one in held:
+        one.process.kill()
+        one.process.wait(10)
+        for stream in (one.process.stdin, one.process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def events(state: Path) -> list[tuple[str, str]]:
+    lines = [json.loads(line) for line in (state / "audit.jsonl").read_text().splitlines()]
+    return [(line["command"], line["event"]) for line in lines]
+
+
+def test_the_second_is_told_who_holds_it(start: Start, tmp_path: Path) -> None:
+    assert start("a").says() == {"locked": True}
+    second = start("b")
+    said = second.says()
+    assert second.process.wait(10) == 9
+    assert (said["locked"], said["holder"]["user"], said["holder"]["command"]) == (False, "anna", "a")
+    assert events(tmp_path) == [("a", "begun"), ("b", "locked out")]
+
+
+def test_the_last_word_is_recorded_and_frees_it(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    first.send("")  # a sign of life
+    first.send(json.dumps({"event": "deploy", "outcome": "deployed"}))
+    assert first.says() == {"ended": True}
+    assert first.process.wait(10) == 0
+    assert start("b").says() == {"locked": True}
+    assert events(tmp_path) == [("a", "begun"), ("a", "deploy"), ("b", "begun")]
+
+
+def test_a_controller_that_is_gone_frees_it(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    assert first.hang_up() == 0
+    assert events(tmp_path)[-1] == ("a", "controller lost")
+    assert start("b").says() == {"locked": True}
+
+
+def test_a_laptop_that_says_nothing_any_more_frees_it(start: Start, tmp_path: Path) -> None:
+    first = start("a", silence=0.3)
+    first.says()
+    assert first.process.wait(10) == 0
+    assert events(tmp_path)[-1] == ("a", "controller lost")
+
+
+def test_a_killed_program_frees_it_though_its_words_stay(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    first.process.send_signal(signal.SIGKILL)
+    first.process.wait(10)
+    assert json.loads((tmp_path / "lock").read_text())["command"] == "a"
+    assert start("b").says() == {"locked": True}
+
+
+def test_our_own_new_channel_takes_over(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    again = start("a")
+    assert again.says() == {"locked": True}
+    assert first.process.wait(10) == 9
+    assert events(tmp_path) == [("a", "begun")], "one attempt, whatever its connection went through"
+
+
+def test_it_can_be_broken_and_the_former_holder_hears_of_it(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    assert start("b", **{"break": True}).says() == {"locked": True}
+    assert first.says() == {"lost": True}
+    assert events(tmp_path) == [("a", "begun"), ("b", "lock broken"), ("b", "begun")]
+
+
+def test_only_the_locks_own_program_is_ever_ended(start: Start, tmp_path: Path) -> None:
+    """A torn or forged file may name any process."""
+    first = start("a")
+    first.says()
+    other = subprocess.Popen(("sleep", "60"))
+    try:
+        forged = json.loads((tmp_path / "lock").read_text()) | {"holder_pid": other.pid}
+        (tmp_path / "lock").write_text(json.dumps(forged))
+        assert start("b", **{"break": True}).says()["locked"] is False
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_look_doesnt_keep_anyone_out(start: Start, tmp_path: Path) -> None:
+    """Whoever asks whether it is held holds it shared for a moment."""
+    (tmp_path / "lock").touch()
+    descriptor = os.open(tmp_path / "lock", os.O_RDONLY)
+    look = "import fcntl,sys,time; fcntl.flock(int(sys.argv[1]), fcntl.LOCK_SH); print(flush=True); time.sleep(0.1)"
+    with subprocess.Popen(
+        (sys.executable, "-c", look, str(descriptor)), pass_fds=(descriptor,), stdout=subprocess.PIPE
+    ) as looking:
+        os.close(descriptor)
+        assert looking.stdout is not None
+        looking.stdout.readline()
+        assert start("a").says() == {"locked": True}
