@@ -13,7 +13,9 @@ from ddtree_ops.units.crash_signs import CrashWatch
 from ddtree_ops.units.exit_codes import ExitCode
 from ddtree_ops.units.systemctl import Active, UnitState
 
-# After the first sign of a crash, so long do we read on: the other ranks' tracebacks belong to the same report.
+# After the first sign of a crash we read on until the journal is silent for QUIET_SECONDS (journald holds a line back for up to
+# 0.25 s), LINGER_SECONDS at most: the other ranks' tracebacks belong to the same report.
+QUIET_SECONDS = 0.3
 LINGER_SECONDS = 1.0
 # After a right answer over HTTP, so long may the launcher take to tell systemd: whoever asks next shall see `active`.
 SETTLE_SECONDS = 5.0
@@ -98,6 +100,7 @@ class Readiness:
         self._state: UnitState | None = None
         self._moved = started
         self._fatal_at: float | None = None
+        self._heard = started
         self._fatal_reason = ""
         self._crash = CrashWatch()
         self._end: Verdict | None = None
@@ -113,7 +116,7 @@ class Readiness:
         """A journal line of the unit, written by process `pid` (None: unknown)."""
         if self._old and invocation == self._old:
             return
-        self._moved = now
+        self._moved = self._heard = now
         if pid == _SYSTEMD:
             if _ENDED.match(message):
                 self._ended(message, now)
@@ -157,12 +160,13 @@ class Readiness:
             self._answered = self._answered or Ready(now - self._started, "http")
 
     def verdict(self, now: float) -> Verdict | None:
-        """The end, if there is one; a crash is held back for LINGER_SECONDS so that its report is whole."""
+        """The end, if there is one; a crash is held back until its report is whole."""
         if self._end is not None:
             return self._end
         seconds = now - self._started
         if self._fatal_at is not None:
-            return Died(seconds, self._died_of()) if now - self._fatal_at >= LINGER_SECONDS else None
+            lingered = now - self._fatal_at >= LINGER_SECONDS or now - max(self._heard, self._fatal_at) >= QUIET_SECONDS
+            return Died(seconds, self._died_of()) if lingered else None
         if self._answered is not None and seconds - self._answered.seconds >= SETTLE_SECONDS:
             return self._answered
         if seconds > self._budget:

@@ -8,6 +8,7 @@ import pytest
 
 from ddtree_ops.units.readiness import (
     LINGER_SECONDS,
+    QUIET_SECONDS,
     SETTLE_SECONDS,
     STALL_MARGIN_SECONDS,
     Died,
@@ -87,10 +88,20 @@ def test_a_crash_in_the_journal_is_told_without_systemd_and_after_the_other_rank
     machine = readiness()
     machine.unit(LOADING, 105.0)
     machine.entry(7, FATAL, "new", 120.0)
-    assert machine.verdict(120.0 + LINGER_SECONDS / 2) is None
-    verdict = machine.verdict(120.0 + LINGER_SECONDS)
+    machine.entry(8, "Traceback of the second rank", "new", 120.1)
+    assert machine.verdict(120.0 + QUIET_SECONDS + 0.05) is None
+    verdict = machine.verdict(120.11 + QUIET_SECONDS)
     assert isinstance(verdict, Died)
     assert "Scheduler hit an exception" in verdict.reason
+
+
+def test_a_journal_that_never_falls_silent_does_not_hold_a_crash_back() -> None:
+    machine = readiness()
+    machine.entry(7, FATAL, "new", 120.0)
+    for tenth in range(1, 10):
+        machine.entry(8, "still talking", "new", 120.0 + tenth / 10)
+        assert machine.verdict(120.0 + tenth / 10) is None
+    assert isinstance(machine.verdict(120.0 + LINGER_SECONDS), Died)
 
 
 def test_a_traceback_alone_does_not_kill() -> None:
