@@ -40,10 +40,14 @@ def page(document: Mapping[str, Any]) -> str:
     """The whole text."""
     rows = document["rows"]
     good = sum(row["verdict"] == "ok" for row in rows)
+    runs = document.get("runs", 1)
+    when = f"Run of {document['at']}" if runs == 1 else f"Put together from {runs} runs, the last of {document['at']}"
     about = (
-        f"Run of {document['at']}, {'the whole matrix' if document['whole'] else 'a part of the matrix'}: {good} of {len(rows)}"
-        f" faults ok. {document['commit'] or 'Working tree'}; {document['machine']}."
+        f"{when}, {'the whole matrix' if document['whole'] else 'a part of the matrix'}: {good} of {len(rows)} faults ok."
+        f" {document['commit'] or 'Working tree without a commit'}; {document['machine']}."
     )
+    if runs > 1:
+        about += " Of a fault that ran more than once the last result is shown; code and expectations may have changed meanwhile."
     parts = [HEAD, about, *_matrix(rows), *_single(rows), *_failed(rows), LIMITS]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -98,7 +102,7 @@ LIMITS = """\
 def merged(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Several runs as one: of a fault that ran twice, the last one counts."""
     rows = {(row["step"], row["fault"]): row for document in documents for row in document["rows"]}
-    return {**documents[-1], "whole": _is_whole(rows), "rows": list(rows.values())}
+    return {**documents[-1], "runs": len(documents), "whole": _is_whole(rows), "rows": list(rows.values())}
 
 
 def _is_whole(ran: Container[tuple[str, str]]) -> bool:

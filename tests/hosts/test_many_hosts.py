@@ -67,6 +67,7 @@ def until_none_runs(inventory: Path) -> None:
 
 
 def test_a_killed_command_leaves_no_ansible_and_the_same_again_ends_green(lab: Lab, tool: Tool, both: Path) -> None:
+    change(both, 20, "ct200", "b300")
     with tool.start("deploy", *BOTH, "--no-canary") as deploying:
         until_ansible_runs(both, deploying)
         deploying.process.kill()
