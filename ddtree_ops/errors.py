@@ -18,7 +18,7 @@
     +-- GateInconclusive     10    the acceptance gate had too little to judge by
     +-- Locked                9    another command holds the host
 
-The number is the exit code of the command (DESIGN's table, kept stable for scripts).
+The number is the exit code of the command (README's table, kept stable for scripts).
 """
 
 from __future__ import annotations

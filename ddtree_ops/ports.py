@@ -1,4 +1,4 @@
-"""The narrow seams to the world: four protocols and the plain data that crosses them.
+"""The narrow seams to the world: protocols (Shell, Playbooks, Http, AuditLog, Clock) and the plain data that crosses them.
 
 Everything above builds data and reads data; only `adapters` implement these protocols. A test needs nothing more than
 a small class with the same methods.
@@ -119,26 +119,10 @@ class TaskResult:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class PlaybookResult:
-    """A whole playbook run: finished tasks in order."""
-
-    playbook: str
-    tasks: tuple[TaskResult, ...]
-    seconds: float
-
-    @property
-    def changed(self) -> int:
-        """Number of tasks that changed something."""
-        return sum(1 for task in self.tasks if task.state is TaskState.CHANGED)
-
-
 class Playbooks(Protocol):
     """Ansible: writes files, packages and units."""
 
-    def run(
-        self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
-    ) -> PlaybookResult:
+    def run(self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]) -> None:
         """Run one playbook against one host. Raises Unreachable, PlaybookFailed."""
         ...
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from ddtree_ops.adapters.joining import Joiner
 from ddtree_ops.adapters.per_host import extra_variables
 from ddtree_ops.adapters.task_events import RunEvents, TaskEvents
 from ddtree_ops.errors import DdtreeOpsError, PlaybookFailed, Unreachable
-from ddtree_ops.ports import PlaybookResult, TaskResult, TaskState
+from ddtree_ops.ports import TaskResult, TaskState
 
 # A worker of Ansible is a process of 10 to 25 MB of its own that computes most of its time: more of them than the cores can
 # serve only cost memory. On 2 cores 4 of them, 30 hosts' ssh and ourselves stay below 300 MB together.
@@ -78,11 +77,8 @@ class AnsiblePlaybooks:
         """End all runs and refuse new ones: their callers get KeyboardInterrupt."""
         self._interrupted.set()
 
-    def run(
-        self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
-    ) -> PlaybookResult:
+    def run(self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]) -> None:
         call = _Call(host, variables, on_task)
-        start = time.monotonic()
         try:
             with self._interruptible():
                 self._joiner.call(_Key(playbook, frozenset(variables)), host, call)
@@ -90,9 +86,8 @@ class AnsiblePlaybooks:
             raise PlaybookFailed(f"{host}: playbook {playbook} can't be run here: {error}", hint="look at TMPDIR") from error
         if call.raised is not None:
             raise call.raised
-        if call.well:
-            return PlaybookResult(playbook, call.events.finished, time.monotonic() - start)
-        raise _failure(playbook, call)
+        if not call.well:
+            raise _failure(playbook, call)
 
     def _play(self, key: _Key, calls: Sequence[_Call]) -> None:
         if self._interrupted.is_set():

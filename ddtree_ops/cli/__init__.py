@@ -67,7 +67,7 @@ Examples:
 The inventory is --inventory, else $DDTREE_OPS_INVENTORY, else ./inventory.
 Exit codes: 0 fine, 1 failed, 2 usage or invalid inventory, 3 unreachable, 4 server died or
 failure found, 5 stalled or timed out, 6 changes pending, 7 refused, 8 deploy failed and the
-former release serves again, 10 inconclusive, 130 interrupted.
+former release serves again, 9 locked by another, 10 inconclusive, 130 interrupted.
 """
 
 

@@ -64,14 +64,9 @@ def command(
     from ddtree_ops.cli.show import show_deployments
 
     # Every host's spec is read before the first host changes: a mistake in the last one stops them all.
-    job = Deploying(
-        inventory,
-        {host.name: (host, release_of(host)) for host in found},
-        workers=None if rollout["workers"] is None else int(rollout["workers"]),
-        full=full,
-        dry_run=dry_run,
-        break_lock=break_lock,
-    )
+    releases = {host.name: (host, release_of(host)) for host in found}
+    workers = None if rollout["workers"] is None else int(rollout["workers"])
+    job = Deploying(inventory, releases, workers=workers, full=full, dry_run=dry_run, break_lock=break_lock)
     reports, code = run(rules, job, ask=not yes and not dry_run and form == "text" and sys.stdin.isatty())
     show_deployments(reports, form)
     return code

@@ -13,7 +13,7 @@ from ddtree_ops.cli import options
 if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
     from ddtree_ops.fleet.plan import Plan
-    from ddtree_ops.flows.wait import Server
+    from ddtree_ops.flows.server import Server
 
 PENDING, REFUSED = 6, 7
 EPILOG = """\b

@@ -1,8 +1,8 @@
 """Progress for programs: with DDTREE_OPS_PROGRESS=FILE every step and task becomes one JSON line in that file or named pipe.
 
     {"host": "ct200", "event": "step_started", "step": "stage"}
-    {"host": "ct200", "event": "task", "task": "runtime : Make it a release", "state": "started"}
-    {"host": "ct200", "event": "step_ended", "step": "stage", "state": "ok", "seconds": 12.9, "detail": "43 tasks, 14 changed"}
+    {"host": "ct200", "event": "task", "task": "runtime : Stage the release", "state": "started"}
+    {"host": "ct200", "event": "step_ended", "step": "stage", "state": "ok", "seconds": 6.2, "detail": "2 tasks, 1 changed"}
 
 A reader that is slow or gone never holds up a deploy: what can't be written at once is dropped.
 """

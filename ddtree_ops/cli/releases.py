@@ -11,7 +11,7 @@ from ddtree_ops.cli import options
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
-    from ddtree_ops.flows.wait import Server
+    from ddtree_ops.flows.server import Server
 
 EPILOG = """\b
 Example:

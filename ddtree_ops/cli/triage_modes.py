@@ -16,7 +16,7 @@ from ddtree_ops.errors import UsageError
 
 if TYPE_CHECKING:
     from ddtree_ops.cli.triage_asked import Asked
-    from ddtree_ops.flows.wait import Server
+    from ddtree_ops.flows.server import Server
     from ddtree_ops.report.failure import FailureReport
     from ddtree_ops.triage.numbers import Facts
 

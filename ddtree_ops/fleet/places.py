@@ -15,6 +15,5 @@ MODELS: Final = f"{STATE}/models"
 AUDIT: Final = f"{STATE}/audit.jsonl"
 # The dead-man: its timer goes back to the last good release unless a deploy is committed.
 DEAD_MAN_TIMER: Final = "ddtree-deadman.timer"
-UNITS: Final = "/etc/systemd/system"
 # The user that runs the server.
 SERVICE_USER: Final = "ddtree"

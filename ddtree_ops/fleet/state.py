@@ -165,8 +165,8 @@ class Gpus:
 
 
 def audit() -> Command:
-    """The audit log of the host."""
-    return Command(("cat", places.AUDIT), ok=frozenset({0, 1}))
+    """The audit log of the host, the earlier file first, where there is one."""
+    return Command(("cat", f"{places.AUDIT}.1", places.AUDIT), ok=frozenset({0, 1}))
 
 
 def parse_committed(text: str) -> tuple[str, ...]:

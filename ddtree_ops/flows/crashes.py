@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import HostCommandFailed, UsageError
+from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Shell
 from ddtree_ops.triage.numbers import Facts
 
 if TYPE_CHECKING:
     from ddtree_ops.report.failure import FailureReport
 
-DIRECTORY = "/var/lib/ddtree/crashes"
+DIRECTORY = f"{places.STATE}/crashes"
 _NAME = re.compile(r"(?P<at>\d{8}T\d{6}Z)-(?P<invocation>[0-9a-f]{32})\.export\.gz")
 
 

@@ -20,7 +20,6 @@ from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.wayback import WayBack, good_release, serving_now
 from ddtree_ops.ports import Playbooks
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
-from ddtree_ops.units import systemctl
 
 if TYPE_CHECKING:  # what is only needed to change a host is loaded then: most looks end with nothing to do
     from ddtree_ops.flows.golive import GoLive
@@ -123,8 +122,6 @@ class Deploy:
                 golive.take_up()
             else:
                 self._converge(golive, plan)
-                if plan.state.own_drop_ins:
-                    self._server.shell.run(systemctl.revert(plan.state.unit.name))
                 golive.restart_and_wait()
             golive.prove()
         except Locked as error:  # whoever has the lock now decides what becomes of the host

@@ -14,7 +14,7 @@ from ddtree_ops.fleet.gate_files import read_baseline, read_prompts
 from ddtree_ops.fleet.gate_section import Inconclusive
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.flows import credentials
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.ports import HttpRequest
 from ddtree_ops.units import gate_answers
 from ddtree_ops.units.answers import short

@@ -9,7 +9,7 @@ from ddtree_ops.fleet.gate_files import Baseline, BaselineAnswer, digest, read_p
 from ddtree_ops.flows import credentials
 from ddtree_ops.flows.gate import Run, run_prompts, server_info
 from ddtree_ops.flows.look import look
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.units.gate_answers import own_work, steady
 
 

@@ -12,8 +12,9 @@ from ddtree_ops.flows import gate, smoke, triage
 from ddtree_ops.flows.attempt import Attempt
 from ddtree_ops.flows.converge import Progress, converge
 from ddtree_ops.flows.progress import StepDetail, StepLog, TaskNews, Tell
+from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.switching import restart
-from ddtree_ops.flows.wait import Mark, Server, Waited, mark, wait_after, wait_running
+from ddtree_ops.flows.wait import Mark, Waited, mark, wait_after, wait_running
 from ddtree_ops.ports import Playbooks, TaskResult
 from ddtree_ops.units.systemctl import Active
 

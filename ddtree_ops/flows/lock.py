@@ -16,6 +16,7 @@ from typing import Any
 
 from ddtree_ops import assets
 from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Locked, Unreachable
+from ddtree_ops.flows.documents import documents
 from ddtree_ops.ports import Operator, Shell, Stream
 from ddtree_ops.report.safe_text import one_line
 
@@ -23,7 +24,6 @@ BEAT_SECONDS = 5.0  # the host gives up after 30 s of silence
 ANSWER_SECONDS = 25.0
 AGAIN_SECONDS = 1.0
 END_SECONDS = 5.0
-LONGEST_LINE = 1 << 16
 
 
 class HostLock:
@@ -105,21 +105,14 @@ class HostLock:
         self._force = False  # once: whoever breaks ours later isn't broken in turn
         program = assets.host_program("lock").read_text(encoding="utf-8")
         with self._shell.stream(("python3", "-I", "-c", program, json.dumps(wanted))) as stream:
-            pending = b""
             try:
-                for chunk in stream.chunks():
-                    *lines, pending = (pending + chunk[:LONGEST_LINE]).split(b"\n")
-                    for line in lines:
-                        self._take(line, stream)
+                for said in documents(stream):
+                    self._take(said, stream)
             except HostCommandFailed as error:  # its message would quote the whole program
                 last = one_line(error.message.rsplit(":", 1)[-1])
                 raise HostCommandFailed(f"{self._shell.host}: the lock can't be taken: {last}") from error
 
-    def _take(self, line: bytes, stream: Stream) -> None:
-        try:
-            said = json.loads(line)
-        except ValueError:
-            return
+    def _take(self, said: Mapping[str, Any], stream: Stream) -> None:
         if said.get("locked") is True:
             self._set(stream)
         elif said.get("locked") is False:

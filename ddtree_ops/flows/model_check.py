@@ -6,13 +6,14 @@ The program is roles/model/files/verify_model.py; its docstring says what it rea
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ddtree_ops import assets
 from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Refused, ServerStalled
 from ddtree_ops.fleet import places
 from ddtree_ops.fleet.release import Release
+from ddtree_ops.flows.documents import documents
 from ddtree_ops.flows.progress import LoadNews, Tell
 from ddtree_ops.ports import Clock, Shell, Stream
 from ddtree_ops.units.readiness import Waiting
@@ -21,19 +22,15 @@ SEGMENT = "model files"
 # A disk that gives nothing for so long gives nothing at all.
 STILL_SECONDS = 300.0
 _MOST_NAMED = 10
-_LONGEST_LINE = 1 << 22
 
 
 def check_models(shell: Shell, clock: Clock, release: Release, tell: Tell) -> str:
-    """What was found, in a few words; nothing is run without a manifest in the spec.
+    """What was found, in a few words.
 
     Raises Refused with the files that are missing, truncated, corrupted or extra, ServerStalled if reading stands still,
     Unreachable, HostCommandFailed.
     """
-    manifests = release.inputs.model_manifests
-    if not manifests:
-        return "no manifest in the spec"
-    order = {"models": [one.for_host() for one in manifests], "memory": places.MODELS, "workers": 0}
+    order = {"models": [one.for_host() for one in release.inputs.model_manifests], "memory": places.MODELS, "workers": 0}
     program = assets.role_file("model", "verify_model.py").read_text(encoding="utf-8")
     try:
         with shell.stream(("python3", "-c", program)) as stream:
@@ -49,7 +46,7 @@ def _follow(stream: Stream, host: str, clock: Clock, tell: Tell) -> Mapping[str,
     """Tell the progress until the final document comes."""
     start = moved = clock.monotonic()
     done = -1
-    for document in _documents(stream):
+    for document in documents(stream):
         if "findings" in document:
             return document
         now, progress = clock.monotonic(), document["progress"]
@@ -60,16 +57,6 @@ def _follow(stream: Stream, host: str, clock: Clock, tell: Tell) -> Mapping[str,
             raise ServerStalled(text, hint="does its file system hang? A deploy goes on with the files that are left")
         tell(LoadNews(host, _waiting(progress, now - start)))
     raise DdtreeOpsError(f"{host}: the check of the models' files ended without an answer")
-
-
-def _documents(stream: Stream) -> Iterator[Mapping[str, Any]]:
-    rest = b""
-    for chunk in stream.chunks():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield json.loads(line)
-        if len(rest) > _LONGEST_LINE:
-            raise DdtreeOpsError("the check of the models' files answers without end")
 
 
 def _waiting(progress: Mapping[str, Any], elapsed: float) -> Waiting:

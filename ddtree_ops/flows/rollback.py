@@ -11,7 +11,7 @@ from ddtree_ops.flows.attempt import Attempt, attempt, result_of
 from ddtree_ops.flows.golive import Crew, GoLive
 from ddtree_ops.flows.look import look
 from ddtree_ops.flows.progress import StepLog, Tell
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.wayback import WayBack, server_of, serving_now
 from ddtree_ops.ports import Playbooks
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ddtree_ops.errors import SmokeFailed
 from ddtree_ops.flows import credentials
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.units import smoke
 from ddtree_ops.units.smoke import Canary, SmokeResult
 

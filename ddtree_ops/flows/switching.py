@@ -5,7 +5,8 @@ from __future__ import annotations
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.flows.attempt import attempt
 from ddtree_ops.flows.progress import Tell
-from ddtree_ops.flows.wait import Mark, Server, Waited, mark, wait_after, wait_running
+from ddtree_ops.flows.server import Server
+from ddtree_ops.flows.wait import Mark, Waited, mark, wait_after, wait_running
 from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import Active, UnitState
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.flows import crashes
 from ddtree_ops.flows.look import unit_state
-from ddtree_ops.flows.wait import Mark, Server
+from ddtree_ops.flows.server import Server
+from ddtree_ops.flows.wait import Mark
 from ddtree_ops.ports import Shell
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.kinds import Kind

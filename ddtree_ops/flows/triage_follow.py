@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from ddtree_ops.flows.journal_follow import JournalFollow
 from ddtree_ops.flows.look import unit_state
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.ports import Command
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage import journal

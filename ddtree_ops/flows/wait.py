@@ -21,8 +21,6 @@ from ddtree_ops.units.systemctl import UnitState
 if TYPE_CHECKING:  # all recognisers and signatures, 100 ms: loaded when there is something to diagnose
     from ddtree_ops.report.failure import FailureReport
 
-__all__ = ["Mark", "Server", "Waited", "mark", "wait_after", "wait_running"]
-
 TICK_SECONDS = 0.25
 
 

@@ -12,7 +12,6 @@ from .releases import read_object
 
 LIST = "files.json"
 MOST_NAMES = 20
-_NOT_LISTED = (LIST, "manifest.json")
 # Secrets may change under the same release, and roots of such trees are not looked into.
 _NOT_SEARCHED = ("credentials", "credentials.next")
 
@@ -42,7 +41,7 @@ def check(root: str, release: str) -> dict[str, Any] | None:
 
 def _matters(name: str) -> bool:
     """Byte code that a run by hand leaves does no harm: Python checks it against its source."""
-    return name not in _NOT_LISTED and "__pycache__" not in name.split("/")
+    return name != LIST and "__pycache__" not in name.split("/")
 
 
 def present(place: str) -> dict[str, object]:

@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 same, 6 different, 10 inconclusive (DESIGN's table)."""
+        """0 same, 6 different, 10 inconclusive (README's table)."""
         return {Sameness.SAME: 0, Sameness.DIFFERENT: 6, Sameness.INCONCLUSIVE: 10}[self.sameness]
 
     def to_data(self) -> dict[str, Any]:

@@ -160,11 +160,6 @@ def stop(unit: str, timeout: float) -> Command:
     return Command(("systemctl", "stop", unit), timeout=timeout)
 
 
-def revert(unit: str) -> Command:
-    """Remove the drop-ins of this very unit in /etc and /run, and let systemd read it again (systemctl(1), revert)."""
-    return Command(("systemctl", "revert", unit))
-
-
 def reset_failed(unit: str) -> Command:
     """Forget failures and the start-limit counter; exit code 1 when there is nothing to forget."""
     return Command(("systemctl", "reset-failed", unit), ok=frozenset({0, 1}))

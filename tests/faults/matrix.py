@@ -18,7 +18,7 @@ class Step(StrEnum):
 
 
 STEP_NAMES = {
-    Step.CHECKING: ("check", "look"),
+    Step.CHECKING: ("look",),
     Step.STAGING: ("stage",),
     Step.SWITCHING: ("switch",),
     Step.WAITING: ("wait",),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ddtree_ops.errors import PlaybookFailed, Unreachable
-from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, PlaybookResult, Stream, TaskResult, TaskState
+from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, Stream, TaskResult, TaskState
 from tests.flows.lock_model import LockModel, ModelLockStream
 from tests.flows.tree_model import TreeModel
 
@@ -152,7 +152,7 @@ class ModelShell:
         code, output = self._answer(command.argv)
         return Completed(command, code, output, "", 0.0)
 
-    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:  # noqa: PLR0912 - one case a command
+    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:
         model = self.model
         match argv[0], argv[1:3]:
             case "systemctl", ("show", unit):
@@ -167,8 +167,6 @@ class ModelShell:
                 model.active = "inactive"
             case "systemctl", ("reset-failed", _):
                 pass
-            case "systemctl", ("revert", _):
-                model.drop_ins = []
             case "cat", (path,) if path.endswith("/api_key"):
                 return 1, ""
             case "cat", _:
@@ -245,9 +243,7 @@ class ModelHttp:
 class ModelPlaybooks:
     model: HostModel
 
-    def run(
-        self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]
-    ) -> PlaybookResult:
+    def run(self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]) -> None:
         release = str(variables["release_id"])
         self.model.played.append((playbook, release))
         self.model.variables.append(dict(variables))
@@ -261,7 +257,6 @@ class ModelPlaybooks:
                 raise PlaybookFailed(f"{host}: {role} : {name}: no space left")
             self._do(name, release, variables)
             on_task(TaskResult(host, role, name, TaskState.CHANGED if number else TaskState.OK))
-        return PlaybookResult(playbook, (), 0.0)
 
     def _do(self, task: str, release: str, variables: Mapping[str, Any]) -> None:
         model = self.model
@@ -283,6 +278,7 @@ class ModelPlaybooks:
                 raise PlaybookFailed(f"{model.name}: release {release} serves on another port")
             model.current = release
             model.unit_edited = False
+            model.drop_ins = []
         elif task == "Commit the release":
             model.last_good = release
             model.committed.append(release)

@@ -16,8 +16,8 @@ from ddtree_ops.flows.deploy import Deploy
 from ddtree_ops.flows.lock import held
 from ddtree_ops.flows.progress import LoadNews, News, StepEnded, StepStarted
 from ddtree_ops.flows.rollback import Rollback
+from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.switching import restart_and_wait, stop_locked
-from ddtree_ops.flows.wait import Server
 from ddtree_ops.ports import Operator, TaskResult, TaskState
 from ddtree_ops.report.deployment import DeploymentReport, Outcome
 from tests.flows.host_model import HostModel, ModelPlaybooks, ModelShell

@@ -11,7 +11,7 @@ from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.flows.deploy import Deploy
 from ddtree_ops.flows.rollback import Rollback
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.report.deployment import DeploymentReport, Outcome
 from tests.flows.host_model import HostModel, ModelHttp, ModelPlaybooks, ModelShell
 

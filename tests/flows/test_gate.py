@@ -14,7 +14,7 @@ from ddtree_ops.fleet.release import build
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.flows import gate, gate_record
 from ddtree_ops.flows.deploy import Deploy
-from ddtree_ops.flows.wait import Server
+from ddtree_ops.flows.server import Server
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Step, StepState
 from ddtree_ops.units.gate import Verdict
 from tests.flows.host_model import HostModel, ModelPlaybooks

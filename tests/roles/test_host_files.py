@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_host import committing, credentials, durable, pruning, units
+from ddtree_host import committing, credentials, durable, lock, pruning, units
 from ddtree_host.fence import HostError, fenced, held
 from ddtree_host.places import Places
 
@@ -46,16 +46,18 @@ def test_a_link_is_replaced_by_one_rename_and_left_alone_when_right(places: Plac
 
 def test_a_torn_line_doesnt_take_the_next_one_with_it(places: Places) -> None:
     places.audit.write_text('{"event": "commit", "relea')
-    durable.append(places.audit, {"event": "commit", "release": "a"})
+    lock.audit(str(places.audit), {"event": "commit", "release": "a"})
     assert pruning.committed(places) == ("a",)
 
 
 def test_the_audit_log_is_bounded(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable, "AUDIT_BYTES", 1000)
+    monkeypatch.setattr(lock, "AUDIT_BYTES", 1000)
     for number in range(100):
-        durable.append(places.audit, {"event": "commit", "release": f"r{number}"})
+        lock.shorten(str(places.audit))
+        lock.audit(str(places.audit), {"event": "commit", "release": f"r{number}"})
     assert sum(path.stat().st_size for path in places.state.glob("audit*")) < 3000
     assert json.loads(places.audit.read_text().splitlines()[-1])["release"] == "r99"
+    assert len(pruning.committed(places)) > len(places.audit.read_text().splitlines()), "the file before counts, too"
 
 
 def test_prune_keeps_current_last_good_and_those_that_were_good_last(places: Places) -> None:
@@ -63,7 +65,7 @@ def test_prune_keeps_current_last_good_and_those_that_were_good_last(places: Pla
     durable.link(places.root / "current", "releases/f")
     durable.link(places.root / "last-good", "releases/e")
     for good in ("a", "b", "e"):
-        durable.append(places.audit, {"event": "commit", "release": good})
+        lock.audit(str(places.audit), {"event": "commit", "release": good})
     assert pruning.prune(places, 2) == ("d", "c")
     assert names(places) == ["a", "b", "e", "f"], "a and b were good, c and d never were"
     assert pruning.prune(places, 2) == ()
@@ -82,7 +84,7 @@ def test_prune_finishes_what_was_cut_off_and_removes_only_releases(places: Place
 
 def test_prune_never_takes_what_a_process_of_ours_works_in(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     stage(places, "a", "b")
-    monkeypatch.setattr(units, "_CGROUP", re.compile(""))  # any process counts as one of ours
+    monkeypatch.setattr(units, "_UNIT", re.compile(""))  # any process counts as one of ours
     with subprocess.Popen(("sleep", "60"), cwd=places.releases / "a") as process:
         try:
             assert pruning.prune(places, 0) == ("b",)

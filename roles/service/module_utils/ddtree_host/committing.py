@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from . import deadman, durable, pruning, switching
+from . import deadman, durable, lock, pruning, switching
 from .fence import HostError
 from .places import Places
-
-AUDIT_SCHEMA = "ddtree-ops/audit/v1"
 
 
 def commit(places: Places, release: str, port: int, keep: int, audit: dict[str, Any]) -> tuple[bool, tuple[str, ...]]:
@@ -22,13 +19,9 @@ def commit(places: Places, release: str, port: int, keep: int, audit: dict[str, 
     # The line comes first: an interruption between the two repeats a line rather than losing one.
     if before != release:
         fields = {"event": "commit", "release": release, "before": before or "", "port": port}
-        durable.append(places.audit, {"schema": AUDIT_SCHEMA, "at": now(), **fields, **audit})
+        lock.audit(str(places.audit), {**fields, **audit})
     changed = durable.link(places.root / "last-good", f"releases/{release}")
     changed |= deadman.disarm(places)
     changed |= bool(switching.clear_others(places, port))
     pruned = pruning.prune(places, keep)
     return changed or bool(pruned), pruned
-
-
-def now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -12,12 +12,11 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from . import durable, switching, units
+from . import durable, lock, switching, units
 from .fence import held
 from .places import Places
 
 SCHEMA = "ddtree-ops/deadman/v1"
-AUDIT_SCHEMA = "ddtree-ops/audit/v1"
 TIMER, SERVICE = "ddtree-deadman.timer", "ddtree-deadman.service"
 FILES = ("__init__", "places", "durable", "lock", "fence", "units", "credentials", "switching", "deadman")  # what it needs to run
 EARLY_SECONDS = 2.0  # a timer that elapsed this much too soon is taken for right
@@ -93,7 +92,7 @@ def arm(places: Places, release: str, port: int, back_to: str | None, after_s: i
         port=port,
         back_to=back_to,
         after_s=after_s,
-        armed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        armed_at=lock.now(),
         boot_id=boot_id(),
         deadline=time.clock_gettime(time.CLOCK_BOOTTIME) + after_s,
         invocation=units.show(port).get("InvocationID", ""),
@@ -152,7 +151,7 @@ def fire(places: Places) -> str:
         return f"nothing to do: {record.release} is the last good release"
     done = _back(places, record, state)
     line = {"event": "dead-man", "release": record.release, "back_to": record.back_to, "by": record.by, "result": done}
-    durable.append(places.audit, {"schema": AUDIT_SCHEMA, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **line})
+    lock.audit(str(places.audit), line)
     disarm(places)
     return done
 

@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-AUDIT_BYTES = 4 * 1024 * 1024  # some thousand attempts; then the file begins anew, and the one before is kept
-
 
 def write(path: Path, text: str, mode: int = 0o644) -> bool:
     """Replace a file unless it holds this text with this mode already; whether it was written. Raises OSError."""
@@ -55,22 +53,6 @@ def remove(path: Path) -> bool:
         return False
     sync_directory(path.parent)
     return True
-
-
-def append(path: Path, record: dict[str, Any]) -> None:
-    """Add one JSON line in one write, on disk before this returns. Raises OSError."""
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with suppress(OSError):
-        if path.stat().st_size > AUDIT_BYTES:
-            path.replace(path.with_name(path.name + ".1"))
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        size = os.fstat(descriptor).st_size
-        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # a power cut, or a full disk, in the line before
-        os.write(descriptor, (b"\n" if torn else b"") + json.dumps(record).encode() + b"\n")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def read(path: Path) -> dict[str, Any] | None:

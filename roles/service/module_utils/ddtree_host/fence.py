@@ -36,6 +36,7 @@ def held(places: Places, command: str, seconds: float | None) -> Iterator[None]:
             raise HostError(f"this host is locked: {described(lock.holder_of(descriptor))}")
         who = {"user": "root", "controller": os.uname().nodename, "pid": os.getpid(), "command": command, "token": ""}
         lock.sign(descriptor, who)
+        lock.shorten(str(places.audit))
         yield
     finally:
         os.close(descriptor)

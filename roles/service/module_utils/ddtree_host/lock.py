@@ -21,6 +21,7 @@ from typing import Any
 
 SCHEMA = "ddtree-ops/lock/v1"
 AUDIT_SCHEMA = "ddtree-ops/audit/v1"
+AUDIT_BYTES = 4 * 1024 * 1024  # some thousand attempts
 STATE = "/var/lib/ddtree"
 SILENCE_SECONDS = 30.0  # the controller gives a sign of life every 5 s
 BUSY_SECONDS = 0.3  # whoever only looks whether it is held holds it for microseconds
@@ -61,8 +62,7 @@ def holder_of(descriptor: int) -> dict[str, Any]:
 
 def sign(descriptor: int, holder: dict[str, Any]) -> dict[str, Any]:
     """Write down who holds it."""
-    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    full = {**holder, "schema": SCHEMA, "since": since, "holder_pid": os.getpid()}
+    full = {**holder, "schema": SCHEMA, "since": now(), "holder_pid": os.getpid()}
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(full).encode(), 0)
     return full
@@ -97,6 +97,31 @@ def who_of(document: dict[str, Any]) -> dict[str, Any]:
     return {key: document.get(key) for key in ("user", "controller", "pid", "command")}
 
 
+def audit(path: str, record: dict[str, Any]) -> None:
+    """Add one line to the host's audit log, on disk before this returns. Raises OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # a power cut, or a full disk, in the line before
+        line = json.dumps({"schema": AUDIT_SCHEMA, "at": now(), **record}).encode() + b"\n"
+        os.write(descriptor, (b"\n" if torn else b"") + line)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def shorten(path: str) -> None:
+    """With the lock held: a long audit log begins anew, and the one before is kept."""
+    with suppress(OSError):
+        if os.stat(path).st_size > AUDIT_BYTES:  # noqa: PTH116
+            os.replace(path, f"{path}.1")  # noqa: PTH105
+
+
+def now() -> str:
+    """UTC in RFC 3339."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
 class Log:
     """The host's audit log, as one controller writes in it."""
 
@@ -105,16 +130,9 @@ class Log:
         self._who = who
 
     def add(self, event: str, **fields: Any) -> None:
-        """One line, on disk before this returns; a full disk must not keep a host locked."""
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        line = json.dumps({"schema": AUDIT_SCHEMA, "at": at, **self._who, "event": event, **fields}).encode() + b"\n"
+        """One line; a full disk must not keep a host locked."""
         with suppress(OSError):
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                os.write(descriptor, line)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            audit(self._path, {**self._who, "event": event, **fields})
 
 
 def tell(document: dict[str, Any]) -> None:
@@ -160,6 +178,7 @@ def main(argument: str) -> int:
     signal.signal(signal.SIGTERM, lose)
     sign(descriptor, {**who, "token": wanted["token"]})
     if not again:
+        shorten(f"{state}/audit.jsonl")
         log.add("begun")
     tell({"locked": True})
     hold(log, wanted.get("silence", SILENCE_SECONDS))

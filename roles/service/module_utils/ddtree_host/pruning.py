@@ -55,10 +55,11 @@ def _newest_first(places: Places) -> list[str]:
 def committed(places: Places) -> tuple[str, ...]:
     """Releases of the audit log's commits, the latest first."""
     found: dict[str, None] = {}
-    with suppress(OSError):
-        for line in reversed(places.audit.read_text(encoding="utf-8", errors="replace").splitlines()):
-            with suppress(ValueError):
-                record = json.loads(line)
-                if isinstance(record, dict) and record.get("event") == "commit":
-                    found.setdefault(str(record.get("release")), None)
+    for path in (places.audit, places.audit.with_name(f"{places.audit.name}.1")):
+        with suppress(OSError):
+            for line in reversed(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+                with suppress(ValueError):
+                    record = json.loads(line)
+                    if isinstance(record, dict) and record.get("event") == "commit":
+                        found.setdefault(str(record.get("release")), None)
     return tuple(found)

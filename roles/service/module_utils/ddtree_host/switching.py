@@ -75,6 +75,7 @@ def clear_others(places: Places, port: int) -> tuple[str, ...]:
     for other in found:
         units.systemctl("disable", "--now", units.name(other), seconds=units.STOP_SECONDS, check=False)
         durable.remove(places.unit(other))
+        _without_drop_ins(places, other)
         units.systemctl("reset-failed", units.name(other), check=False)
     if found:
         units.systemctl("daemon-reload")

@@ -13,7 +13,6 @@ from .places import Places
 SECONDS = 90.0
 STOP_SECONDS = 1800.0  # a drain, then the kill of a whole tree; the unit's own TimeoutStopSec= ends it earlier
 _UNIT = re.compile(r"ddtree-server@([0-9]{1,5})\.service")
-_CGROUP = re.compile(r"ddtree-server@[0-9]{1,5}\.service")
 
 
 def name(port: int) -> str:
@@ -65,7 +64,7 @@ def running_releases(places: Places) -> frozenset[str]:
         if not process.name.isdigit():
             continue
         with suppress(OSError):
-            if not _CGROUP.search((process / "cgroup").read_text()):
+            if not _UNIT.search((process / "cgroup").read_text()):
                 continue
             found |= _release_of(places, str((process / "cwd").readlink()), str((process / "exe").readlink()))
     return frozenset(found)
