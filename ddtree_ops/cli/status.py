@@ -112,9 +112,8 @@ def _standing(row: dict[str, Any]) -> Iterator[str]:
         orders = row["dead_man"]
         left = "" if orders["seconds_left"] is None else f" in {max(0.0, orders['seconds_left']):.0f} s"
         back = f"goes back to {orders['back_to'] or 'no server'}{left} unless it is committed"
-        yield one_line(
-            f"unfinished deploy of {orders['release']}: {back if orders['timer_active'] else 'its timer does not run'}"
-        )
+        then = back if orders["timer_active"] else "its timer does not run"
+        yield one_line(f"unfinished deploy of {orders['release']}: {then}")
     for change in row["drift"]:
         if change["what"] not in ("server", "running release"):  # told above
             told = one_line(f"{change['what']}: {change['before']}", 200)

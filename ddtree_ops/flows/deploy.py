@@ -1,4 +1,4 @@
-"""Deploy one host: look, plan, lock, look again, stage, validate, arm, switch, restart, wait, smoke, gate, commit.
+"""Deploy one host: look, plan, lock, look again, models, stage, validate, arm, switch, restart, wait, smoke, gate, commit.
 
 On any failure after the switch: triage -> switch back -> wait -> report what serves now. Never raises an expected
 error: the report carries it, so that one bad host doesn't hide the others. Where nothing differs, nothing is locked.

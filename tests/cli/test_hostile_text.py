@@ -34,7 +34,7 @@ STATUS = {
     "boots": [],
     "gpu_problem": None,
     "lock": {"user": "u", "controller": "c", "command": HOSTILE, "since": "2026-01-01T00:00:00Z"},
-    "dead_man": {"release": HOSTILE, "back_to": "r1", "seconds_left": 3.0},
+    "dead_man": {"release": HOSTILE, "back_to": "r1", "seconds_left": 3.0, "timer_active": True},
     "drift": [{"what": HOSTILE, "before": "changed", "after": None}],
 }
 TASK = TaskResult("h", "role", HOSTILE, TaskState.FAILED, message="no")

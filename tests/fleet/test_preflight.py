@@ -18,10 +18,8 @@ from ddtree_ops.fleet.release import LocalWheel, ReleaseInputs, build
 from ddtree_ops.fleet.sections import RuntimeSpec
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.fleet.state import HostState
-from ddtree_ops.flows import crashes
 from ddtree_ops.on_host import units
 from ddtree_ops.units.systemctl import parse_show
-from sglang_ddtree import keep_crash
 
 PROJECT = Path(__file__).resolve().parents[2]
 SPEC = {"model": {"path": "/srv/m"}, "draft_model": {"path": "/srv/d"}, "runtime": {"python": "/usr/bin/python3", "free_mib": 7}}
@@ -84,7 +82,6 @@ def test_roles_and_controller_agree_on_places() -> None:
     assert role("preflight", "vars")["preflight_root"] == runtime["runtime_root"] == service["service_root"] == places.ROOT
     assert (str(Places().root), str(Places().state), lock.STATE) == (places.ROOT, places.STATE, places.STATE)
     assert {str(path) for path in Places().drop_in_bases} == set(units.DIRECTORIES)
-    assert str(keep_crash.DIRECTORY) == crashes.DIRECTORY
     assert role("model", "defaults")["model_memory"] == places.MODELS
     assert (str(Places().audit), deadman.TIMER) == (places.AUDIT, places.DEAD_MAN_TIMER)
     assert str(credentials.own(Places().root / "current")) == places.CREDENTIALS

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ddtree_ops.flows import crashes
 from sglang_ddtree import keep_crash
 
 ID = "0123456789abcdef" * 2
@@ -80,3 +81,7 @@ def test_a_journalctl_that_hangs_is_ended_and_what_it_gave_is_kept(
     kept = keep_crash.keep("a@1.service", tmp_path / "crashes", environment())
     assert kept is not None
     assert gzip.decompress(kept.read_bytes()) == b"some\n"
+
+
+def test_the_controller_looks_where_the_unit_keeps_them() -> None:
+    assert str(keep_crash.DIRECTORY) == crashes.DIRECTORY

@@ -45,7 +45,10 @@ author: ddtree-ops
 RETURN = r"""
 staged: {type: bool, returned: always, description: Whether a release was made.}
 wanted: {type: dict, returned: if something has to be sent first, description: Digests of missing wheels or "the list"}
-damage: {type: list, returned: when a release was repaired, description: What was wrong with it.}
+damage: {type: list, returned: if staged, description: What was wrong with the release that was there.}
+patched: {type: int, returned: if staged, description: Number of files that patches touched.}
+replaced: {type: str, returned: if staged, description: Where the release that was there is now; empty if there was none.}
+would_stage: {type: bool, returned: in check mode, description: Whether a release would be made.}
 """
 
 

@@ -1,26 +1,26 @@
-"""Remove old releases: never the current, the last good or what a process works in; what was half removed is finished first."""
+"""Remove old releases: never the current, the last good or what a process works in; what was half removed is finished first.
+
+What staging has left is staging's own matter: it may still be written to, and only its lock tells.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
-import time
 from contextlib import suppress
-from pathlib import Path
 
 from . import durable, units
 from .places import Places
 
-STAGING_SECONDS = 3600.0  # another one's staging may still be written to by a task that its controller left behind
 _REMOVING = ".removing-"
 
 
-def prune(places: Places, keep: int, *, now: float | None = None) -> tuple[str, ...]:
+def prune(places: Places, keep: int) -> tuple[str, ...]:
     """Keep `keep` releases besides the current and the last good one, those that were good before the others, newest first.
 
     Returns what was removed. A release that can't be removed is left for the next time.
     """
-    for path in _leftovers(places, time.time() if now is None else now):
+    for path in places.releases.glob(f"{_REMOVING}*"):
         shutil.rmtree(path, ignore_errors=True)
     spared = {places.linked("current"), places.linked("last-good")} | units.running_releases(places)
     others = [one for one in _newest_first(places) if one not in spared]
@@ -33,11 +33,6 @@ def prune(places: Places, keep: int, *, now: float | None = None) -> tuple[str, 
             removed.append(name)
             shutil.rmtree(away, ignore_errors=True)
     return tuple(removed)
-
-
-def _leftovers(places: Places, now: float) -> list[Path]:
-    staging = [path for path in places.releases.glob(".staging-*") if now - path.stat().st_mtime > STAGING_SECONDS]
-    return [*places.releases.glob(f"{_REMOVING}*"), *staging]
 
 
 def _newest_first(places: Places) -> list[str]:
