@@ -58,7 +58,7 @@ hosts: setup  ## tests on real systemd hosts, booted and cleaned by the tests (r
 	$(BIN)/python -m pytest -m hosts -n 4 --dist loadfile  # they wait most of the time
 
 faults: setup  ## faults at every step of a deploy on real lab hosts, the whole matrix (root, about half an hour)
-	DDTREE_FAULTS=all $(BIN)/python -m pytest tests/faults -n 2 --dist loadfile; code=$$?; $(BIN)/python -m tests.faults.page; exit $$code
+	DDTREE_FAULTS=all $(BIN)/python -m pytest tests/faults -n 3 --dist loadfile; code=$$?; $(BIN)/python -m tests.faults.page; exit $$code
 
 check: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

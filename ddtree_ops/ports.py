@@ -17,12 +17,14 @@ from typing import Any, Protocol
 class Command:
     """A program to run on a host: an argv tuple that is quoted once, in the adapter.
 
-    `ok` are the exit codes that are answers; any other one raises HostCommandFailed. `timeout` is in seconds.
+    `ok` are the exit codes that are answers; any other one raises HostCommandFailed. `timeout` is in seconds. More output
+    than `most_bytes`, of a host that is damaged, or lies, raises HostCommandFailed; what is longer is streamed.
     """
 
     argv: tuple[str, ...]
     ok: frozenset[int] = frozenset({0})
     timeout: float = 30.0
+    most_bytes: int = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request to a port on the host's own loopback address; `timeout` in seconds bounds each silence in it."""
+    """A request to a port on the host's own loopback address; `timeout` in seconds bounds all of it, to the end of the answer."""
 
     port: int
     path: str
@@ -81,11 +83,12 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """Status and body; status 0 means that nothing listens on the port."""
+    """Status and body; status 0 means that nothing listens on the port, or `problem`: why its answer can't be taken."""
 
     status: int
     body: bytes
     seconds: float
+    problem: str | None = None
 
 
 class Http(Protocol):

@@ -16,12 +16,16 @@ from ddtree_ops.adapters.ansible_run import TIMEOUT_SECONDS, AnsibleRun, Ended, 
 from ddtree_ops.adapters.joining import Joiner
 from ddtree_ops.adapters.per_host import extra_variables
 from ddtree_ops.adapters.task_events import RunEvents, TaskEvents
-from ddtree_ops.errors import DdtreeOpsError, PlaybookFailed, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, Locked, PlaybookFailed, Unreachable
 from ddtree_ops.ports import TaskResult, TaskState
 
 # A worker of Ansible is a process of 10 to 25 MB of its own that computes most of its time: more of them than the cores can
 # serve only cost memory. On 2 cores 4 of them, 30 hosts' ssh and ourselves stay below 300 MB together.
 WORKERS = 2 * len(os.sched_getaffinity(0))
+
+
+# How the modules that change a host refuse whoever doesn't hold it (role service: fence.py).
+_LOCK_LOST = ("this host's lock was lost: ", "this host is locked: ")
 
 
 class _Call:
@@ -107,14 +111,15 @@ class AnsiblePlaybooks:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM must end the playbook first: an exception in the middle would leave it running alone.
+        """Ctrl-C, SIGTERM and SIGHUP must end the playbook first: an exception in the middle would leave it running alone.
 
         In other threads no signal arrives; whoever started them calls interrupt().
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        numbers = (signal.SIGINT, signal.SIGTERM)
+        asked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        numbers = tuple(number for number in asked if signal.getsignal(number) is not signal.SIG_IGN)  # nohup(1)
         before = [signal.signal(number, lambda *_: self.interrupt()) for number in numbers]
         try:
             yield
@@ -135,5 +140,7 @@ def _failure(playbook: str, call: _Call) -> DdtreeOpsError:
     first, _, rest = task.message.partition("\n")
     if task.state is TaskState.UNREACHABLE:
         return Unreachable(f"{host}: Ansible can't reach the host: {first}")
+    if first.startswith(_LOCK_LOST):
+        return Locked(f"{host}: {first}")
     where = f"{task.role} : {task.task}" if task.role else task.task
     return PlaybookFailed(f"{host}: {where}: {first}", evidence=tuple(rest.splitlines()[-20:]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
 
 CHUNK = 65536
-# Of a command that is read to its end; a host may be damaged, or lie. What is longer is streamed.
-MOST_BYTES = 256 << 20
+MOST_WORDS_BYTES = 1 << 20  # of what a program that failed says of it
 STATUS_SECONDS = 5.0
 
 
@@ -81,13 +80,23 @@ class SshShell:
                 self._connection = connect(self._host, self._connect_timeout)
             return self._connection.transport
 
+    def channel(self, open_on: Callable[[Any], Any]) -> Any:
+        """`open_on(transport)`; on a new connection if the one we have turns out to be dead: nothing was asked over it yet."""
+        transport = self.transport()
+        try:
+            return open_on(transport)
+        except (OSError, EOFError, _ssh_exception()):
+            if transport.is_active():
+                raise
+            return open_on(self.transport())
+
     def run(self, command: Command) -> Completed:
         start = time.monotonic()
         deadline = start + command.timeout
         channel = self._open(self._privileged(command.argv))
         try:
-            stdout = _drain(channel, channel.recv, deadline)
-            stderr = _drain(channel, channel.recv_stderr, deadline)
+            stdout = _drain(channel, channel.recv, deadline, command.most_bytes)
+            stderr = _drain(channel, channel.recv_stderr, deadline, command.most_bytes)
             status = _exit_status(channel, deadline)
         except TimeoutError as error:
             raise HostTimedOut(
@@ -95,7 +104,8 @@ class SshShell:
                 hint="the host may be overloaded or frozen",
             ) from error
         except OverflowError as error:
-            raise HostCommandFailed(f"{self.host}: `{command.argv[0]}` prints more than {MOST_BYTES >> 20} MiB") from error
+            text = f"{self.host}: `{command.argv[0]}` prints more than {command.most_bytes >> 20} MiB"
+            raise HostCommandFailed(text) from error
         finally:
             _close(channel)
         if status == -1:  # paramiko's value when the channel closed without an exit status
@@ -121,12 +131,18 @@ class SshShell:
         import paramiko
 
         try:
-            channel = self.transport().open_session(timeout=self._connect_timeout)
+            channel = self.channel(lambda transport: transport.open_session(timeout=self._connect_timeout))
             channel.settimeout(self._connect_timeout)
             channel.exec_command(shlex.join(argv))
         except (paramiko.SSHException, OSError, EOFError) as error:
             raise Unreachable(f"{self.host}: the connection was lost: {error}", hint="is the host still up?") from error
         return channel
+
+
+def _ssh_exception() -> type[Exception]:
+    from paramiko import SSHException
+
+    return SSHException
 
 
 class _ChannelStream:
@@ -172,8 +188,15 @@ class _ChannelStream:
         if status == -1:
             raise Unreachable(f"{self._host}: the connection was lost", hint="is the host still up?")
         if status != 0:
-            said = _text(_drain(self._channel, self._channel.recv_stderr, time.monotonic() + STATUS_SECONDS)).strip()
-            raise HostCommandFailed(f"{self._host}: `{shlex.join(self._argv)}` ended with exit code {status}: {said}")
+            raise HostCommandFailed(f"{self._host}: `{shlex.join(self._argv)}` ended with exit code {status}: {self._said()}")
+
+    def _said(self) -> str:
+        """Its standard error."""
+        try:
+            data = _drain(self._channel, self._channel.recv_stderr, time.monotonic() + STATUS_SECONDS, MOST_WORDS_BYTES)
+        except (TimeoutError, OverflowError):
+            return "what it says has no end"
+        return _text(data).strip()
 
 
 def _close(channel: Any) -> None:
@@ -182,10 +205,10 @@ def _close(channel: Any) -> None:
         channel.close()
 
 
-def _drain(channel: Any, receive: Any, deadline: float) -> bytes:
+def _drain(channel: Any, receive: Any, deadline: float, most_bytes: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    while size <= MOST_BYTES:
+    while size <= most_bytes:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError

@@ -47,6 +47,9 @@ def main(pid_file: str, parent: int, argv: list[str]) -> int:
         caught = signal.sigwait(WATCHED)
         if caught in ENDING:
             _end(program.pid)
+            if caught == signal.SIGHUP and os.getppid() == parent:
+                # A parent that dies closes the terminal before it counts as dead: its death's signal is on its way.
+                signal.sigtimedwait({signal.SIGTERM}, GRACE_SECONDS)
             if os.getppid() != parent:  # nobody else is left to do it
                 shutil.rmtree(Path(pid_file).parent, ignore_errors=True)
             return 128 + caught

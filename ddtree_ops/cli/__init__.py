@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
 
 import click
 
 from ddtree_ops import __version__
+from ddtree_ops.cli import interrupting
+from ddtree_ops.cli.terminal import colour_wanted
 
 # Name and one line of help. The file is cli/<name>.py and holds a click command called `command`.
 COMMANDS: tuple[tuple[str, str], ...] = (
@@ -82,8 +83,7 @@ def main() -> None:
     _open_missing_streams()
     # pydantic would look through all installed packages for plugins of its own: 20 ms, and there are none that we want.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # SIGTERM as Ctrl-C: what is open is closed, temporary files are removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupting.end_by_signal()
     sys.exit(_run())
 
 
@@ -100,8 +100,8 @@ def _run() -> int:
     from ddtree_ops.errors import DdtreeOpsError
 
     try:
-        # click knows nothing of NO_COLOR (https://no-color.org); None lets it look whether the output is a terminal.
-        code = root.main(standalone_mode=False, color=False if os.environ.get("NO_COLOR") else None)
+        # None lets click look whether the output is a terminal; the rest it doesn't know.
+        code = root.main(standalone_mode=False, color=None if colour_wanted() else False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()

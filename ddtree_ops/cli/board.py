@@ -11,7 +11,7 @@ from ddtree_ops.cli.progress_text import load_text, task_name
 from ddtree_ops.cli.show import verdict
 from ddtree_ops.flows.progress import HostEnded, HostWaits, LoadNews, News, StepEnded, StepStarted, TaskNews
 from ddtree_ops.ports import TaskState
-from ddtree_ops.report.deployment import StepState
+from ddtree_ops.report.deployment import Outcome, StepState
 
 
 class Where(IntEnum):
@@ -20,17 +20,24 @@ class Where(IntEnum):
     AT_WORK = 0
     FAILED = 1
     WAITING = 2
-    DONE = 3
-    NOT_YET = 4
+    PENDING = 3
+    NOT_BEGUN = 4
+    DONE = 5
+    NOT_YET = 6
 
 
 WORDS = {
     Where.AT_WORK: "at work",
     Where.FAILED: "not well",
     Where.WAITING: "waiting",
+    Where.PENDING: "to change",
+    Where.NOT_BEGUN: "not begun",
     Where.DONE: "done",
     Where.NOT_YET: "to come",
 }
+
+
+_ENDS = {Outcome.WOULD_CHANGE: Where.PENDING, Outcome.NOT_BEGUN: Where.NOT_BEGUN}
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class Board:
 def _with(row: Row, news: News) -> Row:
     if isinstance(news, HostEnded):
         colour, words = verdict(news.report)
-        where = Where.DONE if news.report.exit_code == 0 else Where.FAILED
+        where = _ENDS.get(news.report.outcome, Where.DONE if news.report.exit_code == 0 else Where.FAILED)
         return replace(row, where=where, detail=words, done=None, seconds=news.report.seconds, colour=colour)
     if isinstance(news, HostWaits):
         return replace(row, where=Where.WAITING, step="", detail=f"{news.changes} changes, waits for its turn", done=None)

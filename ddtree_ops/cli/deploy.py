@@ -20,7 +20,14 @@ Examples:
 Several hosts: all are looked at first, and one question shows all plans. Then the first host that has to
 change (or --canary) goes alone; the others follow if it ended well. Every host that was begun is also
 finished; hosts that were not begun are reported so (exit code 6 if nothing worse occurred).
-Ctrl-C begins no more hosts and ends the running ones at their next step; a second one ends at once.
+Ctrl-C begins no more hosts and ends the running ones at their next step; a second one waits 3 s at most for
+their reports, a third one for nothing. What was switched and not committed the host undoes by itself.
+
+\b
+Exit codes: 0 done or nothing to do, 1 failed, 2 usage or invalid inventory, 3 unreachable, 4 the server died
+and there is no former release, 5 stalled or timed out likewise, 6 changes pending (--dry-run, a no, or not
+begun), 7 refused, 8 it failed and the former release serves again, 9 locked by another command or the lock
+was lost, 10 the gate had too little to judge by, 130 interrupted.
 """
 
 

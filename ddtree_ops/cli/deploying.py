@@ -10,8 +10,8 @@ from ddtree_ops.cli import targets
 from ddtree_ops.fleet.inventory import Host
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.flows.deploy import Deploy
+from ddtree_ops.flows.interrupted import interrupted_at
 from ddtree_ops.flows.rollout import Turn
-from ddtree_ops.flows.rollout_reports import interrupted_at
 from ddtree_ops.report.deployment import DeploymentReport
 
 

@@ -9,6 +9,7 @@ from textwrap import indent
 
 import click
 
+from ddtree_ops.cli.terminal import colour_wanted
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.report.redaction import redacted
 from ddtree_ops.report.safe_text import block, one_line
@@ -19,11 +20,12 @@ INTERRUPTED = 130
 
 def show(error: DdtreeOpsError) -> None:
     """Print to stderr; with `--format json` on the command line also a document to stdout."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {one_line(error.message)}", err=True)
+    colour = None if colour_wanted() else False  # the command's context, which says so, is left
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {one_line(error.message)}", err=True, color=colour)
     for line in error.evidence:
-        click.echo(indent(block(line), "  "), err=True)
+        click.echo(indent(block(line), "  "), err=True, color=colour)
     if error.hint:
-        click.echo(f"{click.style('fix:', fg='green')} {one_line(error.hint)}", err=True)
+        click.echo(f"{click.style('fix:', fg='green')} {one_line(error.hint)}", err=True, color=colour)
     show_document(type(error).__name__, error.message, error.exit_code, error.hint, error.evidence)
 
 

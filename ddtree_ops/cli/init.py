@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ddtree_ops.cli import options
 from ddtree_ops.errors import UsageError
 
 EPILOG = """\b
@@ -24,7 +25,7 @@ Example:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=options.PathName(path_type=Path),
     default=Path("inventory"),
     show_default=True,
     help="Where to write.",
@@ -34,22 +35,15 @@ def command(host: str, address: str | None, hardware: str, model: str, draft_mod
 
     Existing files are never overwritten.
     """
+    from ddtree_ops.cli.new_files import write_new
     from ddtree_ops.fleet.starter import starter_inventory
 
     for word in (host, address or ""):
         if any(character.isspace() or not character.isprintable() for character in word):
             raise UsageError(f"{word!r} is no host name or address")
     files = starter_inventory(host, address, hardware, model, draft_model)
-    taken = [str(output / name) for name in files if (output / name).exists()]
-    if taken:
-        raise UsageError(f"{', '.join(taken)} exists already", hint="choose another --output, or edit what is there")
-    for name, text in files.items():
-        path = output / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        except OSError as error:
-            raise UsageError(f"can't write {path}: {error.strerror}", hint="choose another --output") from error
-        click.echo(f"wrote {path}")
+    write_new(output, files)
+    for name in files:
+        click.echo(f"wrote {output / name}")
     click.echo(f"next: read them, then  ddtree-ops doctor -i {output} --host {host}")
     return 0

@@ -10,6 +10,7 @@ from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.fleet.model_manifest import read_manifests
 from ddtree_ops.fleet.patches import read_patches
+from ddtree_ops.fleet.regular_file import read_regular_text
 from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build, one_wheel, read_wheel
 from ddtree_ops.fleet.secret_refs import value_problem
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.spec import ServingSpec
 
 UNIT_TEMPLATE = Path("roles/service/templates/ddtree-server@.service.j2")
+_MOST_BYTES = 16 * 2**20
+_MOST_SECRET = 2**16
 PLUGIN = "sglang_ddtree-*.whl"
 
 
@@ -27,19 +30,15 @@ def release_of(host: Host) -> Release:
     _check_secrets(host, spec)
     _check_gate(host, spec)
     lock = assets.lock(spec.runtime.lock)
-    if not lock.is_file():
+    if not os.path.exists(lock):  # noqa: PTH110 - Path.exists() raises for a name that is too long
         known = sorted(path.stem for path in (assets.root() / "deploy" / "locks").glob("*.txt") if path.stem != "uv")
         raise InvalidInventory(f"{host.name}: runtime.lock: no lock at {lock}", hint=f"known: {', '.join(known)}")
-    try:
-        lock_text = lock.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInventory(f"{host.name}: runtime.lock: {lock} can't be read as text: {error}") from error
     inputs = ReleaseInputs(
         lock_name=lock.stem,
-        lock_text=lock_text,
+        lock_text=read_regular_text(lock, _MOST_BYTES, key=f"{host.name}: runtime.lock"),
         unit_template=(assets.root() / UNIT_TEMPLATE).read_text(),
         wheels=_wheels(spec),
-        patches=read_patches(spec.runtime.patches, host.folder),
+        patches=read_patches(spec.runtime.patches, host.folder, host.name),
         model_manifests=read_manifests(spec, host.folder),
     )
     return build(spec, host.hardware, inputs)
@@ -56,7 +55,7 @@ def _check_secrets(host: Host, spec: ServingSpec) -> None:
         if ref.env is not None:
             where, value = f"environment variable {ref.env}", os.environ.get(ref.env)
         elif ref.file is not None:
-            where, value = f"file {ref.file}", _secret_file(Path(assets.expand(ref.file)).expanduser())
+            where, value = f"file {ref.file}", _secret_file(ref.file, f"{host.name}: secrets.{name}")
         else:
             continue
         problem = "is not there" if value is None else value_problem(value)
@@ -76,8 +75,9 @@ def _check_gate(host: Host, spec: ServingSpec) -> None:
         raise InvalidInventory(f"{host.name}: {error.message}", hint=error.hint) from error
 
 
-def _secret_file(path: Path) -> str | None:
+def _secret_file(name: str, key: str) -> str:
     try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError):
-        return None
+        path = Path(assets.expand(name)).expanduser()
+    except RuntimeError as error:  # ~user, and there is no such user
+        raise InvalidInventory(f"{key}: {name}: {error}", hint="name the file by its absolute path") from error
+    return read_regular_text(path, _MOST_SECRET, key=key, hint="put the secret's value into that file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +13,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 RolloutValue = str | int | bool | None
 
 
+class PathName(click.Path):
+    """A path; unlike click's own type it refuses '', which would become the current directory, and a name that is too long."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("an empty path", param, ctx)
+        try:
+            os.lstat(value)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            pass
+        except (OSError, ValueError) as error:
+            self.fail(f"{os.fspath(value)!r}: {getattr(error, 'strerror', None) or error}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def inventory(function: F) -> F:
     return click.option(
         "-i",
         "--inventory",
-        type=click.Path(path_type=Path),
+        type=PathName(path_type=Path),
         envvar="DDTREE_OPS_INVENTORY",
         default=Path("inventory"),
         show_default=True,

@@ -11,6 +11,10 @@ from ddtree_ops.cli import options
 EPILOG = """\b
 Example:
   ddtree-ops restart --host ct200
+
+\b
+Exit codes: 0 ready, 1 failed, 2 usage or invalid inventory, 3 unreachable, 4 the server died, 5 stalled or
+timed out, 9 locked by another command or the lock was lost, 130 interrupted.
 """
 
 
@@ -25,11 +29,16 @@ def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
     Running requests are drained first, within the spec's `drain` time.
     """
     from ddtree_ops.cli import targets
+    from ddtree_ops.cli.show import show_interrupted
     from ddtree_ops.cli.view import make_view
     from ddtree_ops.cli.wait import show_waited
     from ddtree_ops.flows.switching import restart_and_wait
 
     chosen = targets.fleet(inventory).host(host)
-    with targets.server(chosen) as server, make_view() as view:
-        waited = restart_and_wait(server, view, break_lock=break_lock)
+    with targets.server(chosen) as server:
+        try:
+            with make_view() as view:
+                waited = restart_and_wait(server, view, break_lock=break_lock)
+        except KeyboardInterrupt:
+            return show_interrupted(server, "restart", form)
     return show_waited(host, waited, form)

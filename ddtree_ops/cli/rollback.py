@@ -12,6 +12,11 @@ EPILOG = """\b
 Examples:
   ddtree-ops rollback --host ct200
   ddtree-ops rollback --host ct200 --to lab-3fa9
+
+\b
+Exit codes: 0 done or nothing to do, 1 failed, 2 usage or no such release, 3 unreachable, 4 the server died,
+5 stalled or timed out, 7 refused, 8 it failed and the former release serves again, 9 locked by another
+command or the lock was lost, 10 the gate had too little to judge by, 130 interrupted.
 """
 
 

@@ -8,20 +8,20 @@ import click
 
 from ddtree_ops.cli.confirm import ask as ask_person
 from ddtree_ops.cli.deploying import Deploying
-from ddtree_ops.cli.interrupting import two_stage
+from ddtree_ops.cli.interrupting import staged
 from ddtree_ops.cli.progress_lines import also_lines
 from ddtree_ops.cli.view import PlainView, make_view
 from ddtree_ops.errors import exit_code
 from ddtree_ops.fleet.plan import Plan
+from ddtree_ops.flows.interrupted import INTERRUPTED_EXIT
 from ddtree_ops.flows.progress import HostEnded, HostWaits, News, Tell
 from ddtree_ops.flows.rollout import Rollout
-from ddtree_ops.flows.rollout_reports import INTERRUPTED_EXIT
 from ddtree_ops.flows.schedule import Policy
 from ddtree_ops.report.deployment import DeploymentReport
 
 
 def run(rules: Policy, job: Deploying, *, ask: bool) -> tuple[tuple[DeploymentReport, ...], int]:
-    """The reports in the order of the hosts, and the command's exit code. Raises KeyboardInterrupt at the second Ctrl-C."""
+    """The reports in the order of the hosts, and the command's exit code. Raises KeyboardInterrupt at the third Ctrl-C."""
     names = tuple(job.hosts)
     with make_view(names) as view:
         tell = also_lines(view)
@@ -39,7 +39,7 @@ def run(rules: Policy, job: Deploying, *, ask: bool) -> tuple[tuple[DeploymentRe
 
         watch = tell if len(names) > 1 else _alone(tell)
         rollout = Rollout(names, rules, job, watch, approve=approve, on_begin=job.begin, on_interrupt=on_interrupt)
-        with two_stage(rollout.interrupt) as interrupts:
+        with staged(rollout.interrupt) as interrupts:
             reports = rollout.run()
     return reports, INTERRUPTED_EXIT if rollout.interrupted else exit_code(report.exit_code for report in reports)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ddtree_ops.cli.closed_pipe import reader_may_leave
+from ddtree_ops.cli.terminal import colour_wanted
 from ddtree_ops.report.deployment import Outcome
 from ddtree_ops.report.safe_text import block, one_line
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ddtree_ops.errors import DdtreeOpsError
     from ddtree_ops.fleet.plan import Plan
     from ddtree_ops.flows.crashes import Crash
+    from ddtree_ops.flows.server import Server
     from ddtree_ops.report.deployment import DeploymentReport
     from ddtree_ops.report.failure import FailureReport
 
@@ -49,6 +50,15 @@ def show_deployments(reports: Sequence[DeploymentReport], form: str) -> None:
         for report in reports:
             for line in deployment_lines(report):
                 click.echo(line)
+
+
+def show_interrupted(server: Server, verb: str, form: str) -> int:
+    """The end of a start, stop or restart that a person stopped; 130."""
+    from ddtree_ops.flows.interrupted import verb_interrupted
+
+    report = verb_interrupted(server, verb)
+    show_deployments([report], form)
+    return report.exit_code
 
 
 def deployment_lines(report: DeploymentReport) -> Iterator[str]:
@@ -90,7 +100,7 @@ def error_line(host: str, error: DdtreeOpsError) -> str:
 def failure_text(failure: FailureReport) -> str:
     """The failure as a person reads it in ten seconds."""
     width = shutil.get_terminal_size((100, 24)).columns
-    return failure.to_terminal(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"), width=width)
+    return failure.to_terminal(colour=sys.stdout.isatty() and colour_wanted(), width=width)
 
 
 def crash_lines(rows: Sequence[tuple[Crash, FailureReport | None]], host: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ with --gate 7 refused by the gate, 10 inconclusive (also with --record-gate: not
     "--record-gate",
     "record",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.PathName(path_type=Path, dir_okay=False),
     help="Write what the server answers to the gate's prompts: a baseline for the spec's gate.baseline.",
 )
 def command(host: str, inventory: Path, form: str, gate: bool, record: Path | None) -> int:

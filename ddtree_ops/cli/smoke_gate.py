@@ -12,7 +12,7 @@ import click
 
 from ddtree_ops.cli import targets
 from ddtree_ops.cli.show import show_json
-from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.errors import DdtreeOpsError, UsageError
 from ddtree_ops.report.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def record(host: Host, file: Path, form: str) -> int:
     """Write a baseline; the file is replaced as a whole or not at all."""
     from ddtree_ops.flows.gate_record import record as record_baseline
 
-    if not file.parent.is_dir():
-        raise DdtreeOpsError(f"{file}: there is no folder {file.parent}")
+    _check_writable(file)
     with targets.server(host) as server:
         baseline = record_baseline(server)
     _write(file, baseline.to_json())
@@ -66,9 +65,21 @@ def record(host: Host, file: Path, form: str) -> int:
     return 0
 
 
+def _check_writable(file: Path) -> None:
+    """Before the host is asked, which takes minutes. Raises UsageError."""
+    try:
+        if file.exists() and not file.is_file():
+            raise UsageError(f"--record-gate {file}: is there and is no plain file", hint="name a new file")
+        with tempfile.TemporaryFile(dir=file.parent):
+            pass
+    except OSError as error:
+        hint = "name a file in a folder that exists and that you may write to"
+        raise UsageError(f"--record-gate {file}: can't be written: {error.strerror}", hint=hint) from error
+
+
 def _write(file: Path, text: str) -> None:
     try:
-        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".ddtree-ops-")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 stream.write(text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ddtree_ops.cli import options
+from ddtree_ops.fleet import places
 
 if TYPE_CHECKING:
     from ddtree_ops.flows.status import HostStatus
@@ -108,7 +109,9 @@ def _standing(row: dict[str, Any]) -> Iterator[str]:
         holder = row["lock"]
         told = f"{holder['user']} at {holder['controller']}: {holder['command']}, since {holder['since']}"
         yield f"locked    by {one_line(told)}"
-    if row["dead_man"]:
+    if row["dead_man"] and row["dead_man"]["damaged"]:
+        yield click.style(f"dead-man  {places.DEAD_MAN} is damaged: the next deploy replaces it; or remove it", fg="yellow")
+    elif row["dead_man"]:
         orders = row["dead_man"]
         left = "" if orders["seconds_left"] is None else f" in {max(0.0, orders['seconds_left']):.0f} s"
         back = f"goes back to {orders['back_to'] or 'no server'}{left} unless it is committed"

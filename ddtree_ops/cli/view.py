@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ddtree_ops.cli.progress_text import bar, load_text, step_text, task_name
 from ddtree_ops.cli.show import verdict
+from ddtree_ops.cli.terminal import is_dumb
 from ddtree_ops.flows.progress import HostEnded, HostWaits, LoadNews, News, StepEnded, StepStarted, TaskNews
 from ddtree_ops.ports import TaskState
 from ddtree_ops.report.deployment import StepState
@@ -27,7 +28,7 @@ _MARKS = {StepState.OK: ("✓", "green"), StepState.FAILED: ("✗", "red")}
 def make_view(hosts: Sequence[str] = ()) -> PlainView | LiveView | TableView:
     """The view that fits stderr, and the number of hosts."""
     drawable = sys.stderr.isatty() and (sys.stderr.encoding or "").lower().replace("-", "") == "utf8"
-    if not drawable:
+    if not drawable or is_dumb():
         return PlainView()
     if len(hosts) < 2:
         return LiveView()
@@ -100,7 +101,8 @@ class LiveView(AbstractContextManager["LiveView"]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._status.stop()
+        with suppress(OSError):
+            self._status.stop()
 
     def pause(self) -> None:
         """Free the line for a question."""
@@ -110,6 +112,10 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._status.start()
 
     def __call__(self, news: News) -> None:
+        with suppress(OSError):  # the terminal was closed; that must not end a deploy in the middle
+            self._show(news)
+
+    def _show(self, news: News) -> None:
         from rich.markup import escape
 
         host = escape(news.host)

@@ -13,6 +13,7 @@ from ddtree_ops.fleet.mistakes import Mistake
 from ddtree_ops.fleet.nodes import Entry, ScalarNode, VaultNode, kind
 from ddtree_ops.fleet.ssh_options import SshOptions, expand_home, parse_ssh_options
 from ddtree_ops.fleet.templates import is_template
+from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 
 # Names in rising precedence, as listed by ansible/plugins/connection/ssh.py (ansible-core 2.19).
 _ADDRESS = ("ansible_ssh_host", "ansible_host")
@@ -101,8 +102,8 @@ class _Reader:
         text = self.text(_PORT)
         if text is None:
             return None
-        if text.isascii() and text.isdigit() and 0 < int(text) < 65536:
-            return int(text)
+        if port := whole_number(text, MOST_PORT):
+            return port
         entry = next(self._variables[name] for name in reversed(_PORT) if name in self._variables)
         self._mistakes.append(Mistake(entry.place, str(entry.key), "expected a port from 1 to 65535"))
         return None

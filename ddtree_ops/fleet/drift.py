@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ddtree_ops.fleet import places
 from ddtree_ops.fleet.state import FileDrift, HostState
 from ddtree_ops.units.systemctl import Active
 
@@ -22,10 +23,23 @@ class Change:
 
 
 def drift(state: HostState) -> tuple[Change, ...]:
-    """All of it: the release's files, its unit, and the process that runs. A host without a current release has none."""
+    """All of it: links, the release's files, its unit, the process that runs, and the host's records.
+
+    A host without a current release has at most something else in a link's place.
+    """
+    links = tuple(link_changes(state))
     if state.current is None:
-        return ()
-    return (*file_changes(state.files.get(state.current)), *unit_changes(state), *process_changes(state))
+        return links
+    rest = (*file_changes(state.files.get(state.current)), *unit_changes(state), *process_changes(state))
+    records = (Change(places.STATE, "missing", "made by the next deploy"),) if state.no_state else ()
+    return (*links, *rest, *records)
+
+
+def link_changes(state: HostState) -> Iterator[Change]:
+    """What isn't a link to a release where one belongs; a switch keeps it under another name."""
+    for name, found in sorted(state.not_links.items()):
+        ours = not name.startswith(".")
+        yield Change(f"{places.ROOT}/{name}", found, "a link to a release" if ours else None)
 
 
 def file_changes(files: FileDrift | None) -> Iterator[Change]:
@@ -35,6 +49,8 @@ def file_changes(files: FileDrift | None) -> Iterator[Change]:
     for word, names in (("changed", files.changed), ("missing", files.missing), ("added", files.added)):
         for name in names:
             yield Change(f"file {name}", word, None if word == "added" else AS_STAGED)
+    for name, found in files.access.items():
+        yield Change(f"owner and mode of {name}", found, "root's, readable by all")
     if files.more:
         yield Change("more files", str(files.more), AS_STAGED)
     if files.problem:
@@ -60,6 +76,6 @@ def process_changes(state: HostState) -> Iterator[Change]:
     if not unit.serving:
         yield Change("server", f"{unit.active.value} ({unit.sub})", "active (running)")
     elif state.running != state.current:
-        yield Change("running release", state.running, state.current)
+        yield Change("running release", state.running_words, state.current)
     if unit.active is Active.ACTIVE and state.runs_otherwise:
         yield Change("running arguments", " ".join(state.argv or ()), " ".join(state.command or ()))

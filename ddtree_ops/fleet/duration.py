@@ -7,10 +7,14 @@ import re
 _UNITS = {"h": 3600, "m": 60, "s": 1}
 _PARTS = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 EXPECTED = "a duration such as 90, 90s, 15m, 1h or 1h30m"
+MOST_SECONDS = 7 * 86400
+_MOST_CHARACTERS = 32  # int() takes quadratic time, and refuses thousands of digits in words of its own
 
 
 def parse_duration(value: object) -> int:
-    """Seconds, at least 1. A bare number means seconds. Raises ValueError that says what was expected."""
+    """Seconds, from 1 to MOST_SECONDS. A bare number means seconds. Raises ValueError that says what was expected."""
+    if isinstance(value, str) and len(value) > _MOST_CHARACTERS:
+        raise ValueError(f"expected {EXPECTED}, of at most {_MOST_CHARACTERS} characters")
     if isinstance(value, int) and not isinstance(value, bool):
         seconds = value
     elif isinstance(value, str) and value.isascii() and value.isdigit():
@@ -21,6 +25,8 @@ def parse_duration(value: object) -> int:
         raise ValueError(f"expected {EXPECTED}")
     if seconds < 1:
         raise ValueError(f"expected {EXPECTED}, of at least one second")
+    if seconds > MOST_SECONDS:
+        raise ValueError(f"expected {EXPECTED}, of at most {format_duration(MOST_SECONDS)}")
     return seconds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from ddtree_ops.fleet.mistakes import Mistake, Place
@@ -15,14 +16,30 @@ _IGNORED_SUFFIXES = (".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt",
 
 def source_files(inventory: Path, mistakes: list[Mistake]) -> tuple[Path, ...]:
     """The files that name hosts and groups, in the order in which Ansible reads them (a later one wins)."""
-    if not inventory.is_dir():
+    if not os.path.isdir(inventory):  # noqa: PTH112 - Path.is_dir() raises for a name that is too long
         return (inventory,)
+    return tuple(path for path in _sources(inventory, (), mistakes) if _is_readable_kind(path, mistakes))
+
+
+def _sources(folder: Path, above: tuple[Path, ...], mistakes: list[Mistake]) -> list[Path]:
     found: list[Path] = []
-    for path in sorted(inventory.iterdir()):
+    for path in _listed(folder, above, mistakes):
         if path.name.startswith(".") or path.name in _IGNORED_NAMES or path.name.endswith(_IGNORED_SUFFIXES):
             continue
-        found += source_files(path, mistakes) if path.is_dir() else [path]
-    return tuple(path for path in found if _is_readable_kind(path, mistakes))
+        found += _sources(path, (*above, folder), mistakes) if path.is_dir() else [path]
+    return found
+
+
+def _listed(folder: Path, above: tuple[Path, ...], mistakes: list[Mistake]) -> list[Path]:
+    """What is in a folder; `above` are those that led here, so that links can't lead round in circles."""
+    try:
+        if any(folder.samefile(other) for other in above):
+            mistakes.append(Mistake(Place(folder, 1), "", "is a link to a folder that it lies in"))
+            return []
+        return sorted(folder.iterdir())
+    except OSError as error:
+        mistakes.append(Mistake(Place(folder, 1), "", f"can't be read: {error.strerror}"))
+        return []
 
 
 def _is_readable_kind(path: Path, mistakes: list[Mistake]) -> bool:
@@ -35,7 +52,7 @@ def _is_readable_kind(path: Path, mistakes: list[Mistake]) -> bool:
     return True
 
 
-def variable_files(inventory: Path, folder: str, name: str) -> tuple[Path, ...]:
+def variable_files(inventory: Path, folder: str, name: str, mistakes: list[Mistake]) -> tuple[Path, ...]:
     """The files of `group_vars` or `host_vars` (`folder`) for one group or host, in order of rising precedence.
 
     Ansible takes the first of NAME, NAME.yml, NAME.yaml, NAME.json that exists; a directory NAME hides NAME.yml.
@@ -45,20 +62,24 @@ def variable_files(inventory: Path, folder: str, name: str) -> tuple[Path, ...]:
         return ()
     for suffix in _YAML_SUFFIXES:
         path = base / f"{name}{suffix}"
-        if path.is_dir():
-            return tuple(_below(path))
-        if path.exists():
-            return (path,)
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            mistakes.append(Mistake(Place(path, 1), "", f"can't be read: {error.strerror}"))
+            return ()
+        return tuple(_below(path, (), mistakes)) if stat.S_ISDIR(mode) else (path,)
     return ()
 
 
-def _below(directory: Path) -> list[Path]:
+def _below(folder: Path, above: tuple[Path, ...], mistakes: list[Mistake]) -> list[Path]:
     found: list[Path] = []
-    for path in sorted(directory.iterdir()):
+    for path in _listed(folder, above, mistakes):
         if path.name.startswith(".") or path.name.endswith("~"):
             continue
-        if path.is_dir() and not path.suffix:
-            found += _below(path)
-        elif path.is_file() and path.suffix in _YAML_SUFFIXES:
+        if path.is_dir():
+            found += [] if path.suffix else _below(path, (*above, folder), mistakes)
+        elif path.suffix in _YAML_SUFFIXES and path.exists():
             found.append(path)
     return found

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.fleet.regular_file import read_regular_text
+from ddtree_ops.fleet.source import read_plain
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.units.gate_answers import GatePrompt, RecordedAnswer, Recording
 
@@ -83,9 +85,7 @@ def read_prompts(spec: ServingSpec) -> tuple[GatePrompt, ...]:
     """The spec's prompt set, or the one that comes with the tool. Raises InvalidInventory."""
     path = DEFAULT_PROMPTS if spec.gate.prompts is None else Path(assets.expand(spec.gate.prompts))
     try:
-        found = _PROMPTS.validate_python(yaml.load(_text(path, "gate.prompts"), Loader=yaml.CSafeLoader))
-    except yaml.YAMLError as error:
-        raise InvalidInventory(f"gate.prompts: {path}: {' '.join(str(error).split())}") from error
+        found = _PROMPTS.validate_python(_plain(path))
     except ValidationError as error:
         raise InvalidInventory(f"gate.prompts: {path}: {_first(error)}", hint="a list of {name: ..., text: ...}") from error
     names = [prompt.name for prompt in found]
@@ -109,6 +109,8 @@ def read_baseline(spec: ServingSpec, prompts: Sequence[GatePrompt]) -> Baseline 
     if found.max_tokens != spec.gate.max_tokens:
         asked = f"answers of at most {found.max_tokens} tokens, gate.max_tokens is {spec.gate.max_tokens}"
         raise InvalidInventory(f"gate.baseline: {path} was recorded with {asked}", hint=RECORD)
+    if problem := _incomplete(found, prompts):
+        raise InvalidInventory(f"gate.baseline: {path}: {problem}", hint=RECORD)
     return found
 
 
@@ -118,16 +120,32 @@ def check_files(spec: ServingSpec) -> None:
         read_baseline(spec, read_prompts(spec))
 
 
-def _text(path: Path, key: str) -> str:
+def _incomplete(baseline: Baseline, prompts: Sequence[GatePrompt]) -> str | None:
+    """Why a baseline isn't the answers to a prompt set: fewer than all of them would be compared in silence."""
+    counts = Counter(answer.prompt for answer in baseline.answers)
+    for prompt in prompts:
+        if counts[prompt.name] != 1:
+            return (
+                f"has {counts[prompt.name]} answers to the prompt {prompt.name!r}; expected one to each of {len(prompts)} prompts"
+            )
+    if strange := counts.keys() - {prompt.name for prompt in prompts}:
+        return f"has an answer to {min(strange)[:64]!r}, which is no prompt of the set"
+    for answer in baseline.answers:
+        unit, length = ("characters", len(answer.text)) if answer.token_ids is None else ("tokens", len(answer.token_ids))
+        if answer.steady > length:
+            return f"{answer.prompt}: steady is {answer.steady}, but the answer has {length} {unit}"
+    return None
+
+
+def _plain(path: Path) -> object:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InvalidInventory(f"{key}: {path} is larger than {_MOST_BYTES} bytes")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        hint = RECORD if key == "gate.baseline" else None
-        raise InvalidInventory(f"{key}: {path}: {error.strerror}", hint=hint) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInventory(f"{key}: {path} is no UTF-8 text") from error
+        return read_plain(path)
+    except InvalidInventory as error:
+        raise InvalidInventory(f"gate.prompts: {error.message}", hint=error.hint, evidence=error.evidence) from error
+
+
+def _text(path: Path, key: str) -> str:
+    return read_regular_text(path, _MOST_BYTES, key=key, hint=RECORD if key == "gate.baseline" else None)
 
 
 def _first(error: ValidationError) -> str:

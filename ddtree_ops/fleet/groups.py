@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from ddtree_ops.fleet.mistakes import Mistake, Place, nearest
 from ddtree_ops.fleet.nodes import Entry, MapNode, Node, ScalarNode, kind
-from ddtree_ops.fleet.ranges import expand_pattern
+from ddtree_ops.fleet.ranges import MOST_HOSTS, HostPattern, read_pattern
 
 ALL = "all"
 UNGROUPED = "ungrouped"
 _SECTIONS = ("hosts", "vars", "children")
 _PRIORITY = "ansible_group_priority"
+_MOST_PLACES = 10 * MOST_HOSTS  # a host may stand in several groups
+_MOST_NAME = 240  # bytes; group_vars/NAME.yaml must fit a file name, of which Linux takes 255 (limits.h, NAME_MAX)
 
 
 @dataclass
@@ -45,6 +49,10 @@ class Topology:
         self._mistakes = mistakes
         self._depths: dict[str, int] = {}
         self._parents: dict[str, set[str]] = {}
+        self._places = 0  # in which hosts stand, over all groups
+        self._full = False
+        self._direct: dict[str, list[str]] = {}
+        self._all_groups: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add_file(self, root: Node) -> None:
         """Take in one inventory file: a mapping of groups."""
@@ -70,51 +78,57 @@ class Topology:
         for group in self.groups.values():
             if group.name != ALL and group.name not in children:
                 self.groups[ALL].children[group.name] = group.place
+        for group in self.groups.values():
             for child in group.children:
                 self._parents.setdefault(child, set()).add(group.name)
-        if not self._has_loop():
-            self._measure(ALL, 0)
+            for host in group.hosts:
+                self._direct.setdefault(host, []).append(group.name)
+        self._measure()
 
-    def groups_of(self, host: str) -> tuple[Group, ...]:
-        """Every group of a host but `all`, in order of rising precedence: by depth, then priority, then name."""
+    def group_names_of(self, host: str) -> tuple[str, ...]:
+        """Every group of a host but `all`, in order of rising precedence: by depth, then priority, then name.
+
+        Hosts that stand in the same groups get the same tuple.
+        """
+        direct = tuple(self._direct.get(host, ()))
+        if direct not in self._all_groups:
+            self._all_groups[direct] = self._with_parents(direct)
+        return self._all_groups[direct]
+
+    def _with_parents(self, direct: tuple[str, ...]) -> tuple[str, ...]:
         found: set[str] = set()
-        waiting = [group.name for group in self.groups.values() if host in group.hosts]
+        waiting = list(direct)
         while waiting:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
                 waiting += self._parents.get(name, ())
         found.discard(ALL)
-        chosen = (self.groups[name] for name in found)
-        return tuple(sorted(chosen, key=lambda group: (self._depths.get(group.name, 0), group.priority, group.name)))
+        return tuple(sorted(found, key=lambda name: (self._depths.get(name, 0), self.groups[name].priority, name)))
 
-    def _has_loop(self) -> bool:
-        """Write down the first loop of groups; depths have no meaning with one."""
-        finished: set[str] = set()
-        return any(self._finds_loop(name, (), finished) for name in list(self.groups))
+    def _measure(self) -> None:
+        """The depth of a group is its longest way from `all`; with a loop of groups, depths have no meaning."""
+        sorter = TopologicalSorter({name: self._parents.get(name, set()) for name in self.groups})
+        try:
+            order = tuple(sorter.static_order())
+        except CycleError as error:
+            self._tell_loop(error.args[1])
+            return
+        for name in order:  # parents first
+            self._depths[name] = max((self._depths[parent] + 1 for parent in self._parents.get(name, ())), default=0)
 
-    def _finds_loop(self, name: str, path: tuple[str, ...], finished: set[str]) -> bool:
-        if name in finished:
-            return False
-        for child, place in self.groups[name].children.items():
-            if child in (*path, name):
-                self._wrong(place, f"{name}.children.{child}", f"group '{child}' contains itself")
-                return True
-            if self._finds_loop(child, (*path, name), finished):
-                return True
-        finished.add(name)
-        return False
-
-    def _measure(self, name: str, depth: int) -> None:
-        """The depth of a group is its longest way from `all`."""
-        if depth >= self._depths.get(name, 0):
-            self._depths[name] = depth
-            for child in self.groups[name].children:
-                self._measure(child, depth + 1)
+    def _tell_loop(self, loop: list[str]) -> None:
+        """`loop` leads from each group to one that it contains, and ends where it began."""
+        steps = ((self.groups[name].children[child], name, child) for name, child in pairwise(loop))
+        place, name, child = max(steps, key=lambda step: step[0])  # the last one that was written closes it
+        self._wrong(place, f"{name}.children.{child}", f"group '{child}' contains itself")
 
     def _add_group(self, entry: Entry) -> str | None:
         name = self._name(entry, "group")
         if name is None:
+            return None
+        if problem := name_problem(name):
+            self._wrong(entry.place, name[:40], f"the name of a group {problem}")
             return None
         group = self.groups.setdefault(name, Group(name, entry.place))
         for section in self._mapping(entry.value, name):
@@ -132,8 +146,8 @@ class Topology:
         if name is None:
             return
         if section == "children":
-            self._add_group(item)
-            group.children.setdefault(name, item.place)
+            if self._add_group(item) is not None:
+                group.children.setdefault(name, item.place)
         elif section == "hosts":
             self._add_hosts(group, name, item)
         elif name == _PRIORITY:
@@ -143,17 +157,39 @@ class Topology:
 
     def _add_hosts(self, group: Group, pattern: str, item: Entry) -> None:
         try:
-            names, port = expand_pattern(pattern)
+            read = read_pattern(pattern)
         except ValueError as error:
             self._wrong(item.place, f"{group.name}.hosts", str(error))
             return
         variables = variables_of(self._mapping(item.value, f"{group.name}.hosts.{pattern}"))
-        for name in names:
+        for name in self._names(read, group, item.place):
             host = self.hosts.setdefault(name, InlineHost(name, item.place))
             group.hosts.setdefault(name, item.place)
-            if port is not None:
-                host.variables["ansible_port"] = Entry("ansible_port", item.place, ScalarNode(port, str(port), item.place))
+            if read.port is not None:
+                node = ScalarNode(read.port, str(read.port), item.place)
+                host.variables["ansible_port"] = Entry("ansible_port", item.place, node)
             host.variables.update(variables)
+
+    def _names(self, pattern: HostPattern, group: Group, place: Place) -> tuple[str, ...]:
+        """The names that a pattern stands for; none once the inventory is full, which is told once."""
+        key = f"{group.name}.hosts"
+        self._places += pattern.count
+        if self._full or self._places > _MOST_PLACES:
+            return self._refuse(place, key, f"hosts stand in more than {_MOST_PLACES} places of groups")
+        names = pattern.names()
+        if len(self.hosts) + sum(name not in self.hosts for name in names) > MOST_HOSTS:
+            return self._refuse(place, key, f"the inventory has more than {MOST_HOSTS} hosts; split it")
+        problem = next(filter(None, map(name_problem, names)), None)
+        if problem:
+            self._wrong(place, key, f"the name of a host {problem}")
+            return ()
+        return names
+
+    def _refuse(self, place: Place, key: str, text: str) -> tuple[str, ...]:
+        if not self._full:
+            self._wrong(place, key, text)
+        self._full = True
+        return ()
 
     def _set_priority(self, group: Group, item: Entry) -> None:
         value = item.value.value if isinstance(item.value, ScalarNode) else None
@@ -181,6 +217,14 @@ class Topology:
 
     def _wrong(self, place: Place, key: str, text: str) -> None:
         self._mistakes.append(Mistake(place, key, text))
+
+
+def name_problem(name: str) -> str | None:
+    """Why files of variables can't have this name, or None."""
+    if "\0" in name:
+        return "holds a NUL byte"
+    length = len(name.encode("utf-8", "surrogatepass"))
+    return f"has {length} bytes; a file name takes at most {_MOST_NAME}" if length > _MOST_NAME else None
 
 
 def variables_of(entries: Iterable[Entry]) -> Mapping[str, Entry]:

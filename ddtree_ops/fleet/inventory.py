@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddtree_ops.errors import UsageError
+from ddtree_ops.errors import InvalidInventory, UsageError
 from ddtree_ops.fleet.connection import Connection, read_connection
 from ddtree_ops.fleet.files import source_files
 from ddtree_ops.fleet.groups import ALL, Topology
@@ -18,7 +20,7 @@ from ddtree_ops.fleet.mistakes import Mistake, Place, as_error, nearest, nearest
 from ddtree_ops.fleet.nodes import ScalarNode, VaultNode, kind, plain
 from ddtree_ops.fleet.profile import HardwareProfile
 from ddtree_ops.fleet.source import read_yaml
-from ddtree_ops.fleet.variables import HostVariables, VariableFiles, resolve
+from ddtree_ops.fleet.variables import HostVariables, Resolver, VariableFiles
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.spec import ServingSpec
@@ -111,11 +113,15 @@ class Host:
 
 @dataclass(frozen=True)
 class Fleet:
-    """All hosts of an inventory, in its order. `source` is the directory or file, as ansible-playbook's -i takes it."""
+    """All hosts of an inventory, in its order. `source` is the directory or file, as ansible-playbook's -i takes it.
+
+    `groups` are the hosts of each group, `places` where the inventory first names it.
+    """
 
     source: Path
     hosts: tuple[Host, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def host(self, name: str) -> Host:
         """The host of that name. Raises UsageError with the nearest names."""
@@ -129,13 +135,22 @@ class Fleet:
         )
 
     def group(self, name: str) -> tuple[Host, ...]:
-        """The hosts of a group, those of its child groups included. Raises UsageError with the nearest names."""
+        """The hosts of a group, those of its child groups included.
+
+        Raises UsageError with the nearest names, and InvalidInventory for a group without hosts: whoever names one expects
+        something to happen.
+        """
         if name not in self.groups:
             raise UsageError(
                 f"no group is named {name!r} in {self.source}{nearest(name, self.groups)}",
                 hint=f"its groups are {', '.join(nearest_words(name, self.groups) or sorted(self.groups)[:10])}",
             )
         members = set(self.groups[name])
+        if not members:
+            raise InvalidInventory(
+                f"{self.places.get(name, self.source)}: {name}: the group has no hosts",
+                hint=f"put hosts below {name}, or name another group",
+            )
         return tuple(host for host in self.hosts if host.name in members)
 
 
@@ -146,7 +161,7 @@ def load_fleet(paths: Path) -> Fleet:
     with single hosts is raised when they are used.
     """
     mistakes: list[Mistake] = []
-    if not paths.exists():
+    if not os.path.exists(paths):  # noqa: PTH110 - Path.exists() raises for a name that is too long
         raise UsageError(f"there is no inventory at {paths}", hint="make one: ddtree-ops init")
     fleet = _read(paths, mistakes)
     if mistakes:
@@ -166,12 +181,21 @@ def _read(inventory: Path, mistakes: list[Mistake]) -> Fleet:
             topology.add_file(root)
     topology.settle()
     files = VariableFiles(inventory, mistakes)
+    resolver = Resolver(topology, files)
     folder = inventory if inventory.is_dir() else inventory.parent
     hosts = []
-    members: dict[str, list[str]] = {name: [] for name in topology.groups}
+    alike: dict[tuple[str, ...], list[str]] = {}  # names of hosts by their groups
     for inline in topology.hosts.values():
-        groups = tuple(group.name for group in topology.groups_of(inline.name))
-        hosts.append(Host(inline.name, groups, inline.place, resolve(inline, topology, files), folder))
-        for name in (ALL, *groups):
-            members[name].append(inline.name)
-    return Fleet(inventory, tuple(hosts), {name: tuple(names) for name, names in members.items()})
+        groups = resolver.groups_of(inline)
+        hosts.append(Host(inline.name, groups, inline.place, resolver.variables_of(inline), folder))
+        alike.setdefault(groups, []).append(inline.name)
+    places = {group.name: group.place for group in topology.groups.values()}
+    return Fleet(inventory, tuple(hosts), _members(alike, places), places)
+
+
+def _members(alike: Mapping[tuple[str, ...], Iterable[str]], groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[Iterable[str]]] = {name: [] for name in groups}
+    for names, hosts in alike.items():
+        for group in (ALL, *names):
+            found[group].append(hosts)
+    return {group: tuple(chain.from_iterable(hosts)) for group, hosts in found.items()}

@@ -20,6 +20,7 @@ from ddtree_ops.units import systemctl
 
 # The program bounds whatever it calls: 60 s for the roles' programs, 20 s for systemctl.
 TIMEOUT_SECONDS = 90.0
+MOST_BYTES = 16 << 20  # a real answer has far less than 4 MiB, and read as objects it takes a multiple of its size
 # In the order of their imports.
 MODULES = ("children", "releases", "files", "units", "standing", "look")
 _PACKAGE = "ddtree_look"
@@ -45,10 +46,10 @@ class Look:
     findings: tuple[Finding, ...] = ()
 
 
-def command(port: int, release: Release | None = None, now: float = 0.0) -> Command:
+def command(port: int, release: Release | None = None, now: float = 0.0, *, every_release: bool = False) -> Command:
     """Look at everything. `port` names the likely unit; with a release, ask the roles' programs about it, too.
 
-    `now` is this machine's time in seconds since the epoch.
+    `now` is this machine's time in seconds since the epoch. `every_release`: compare the files of those not in use, too.
     """
     programs = {}
     if release is not None:
@@ -59,6 +60,7 @@ def command(port: int, release: Release | None = None, now: float = 0.0) -> Comm
         "state": places.STATE,
         "units": list(systemctl.show_all(units).argv),
         "release": release.id if release else None,
+        "every_release": every_release,
         "programs": programs,
     }
     return _command(wanted, tuple(programs))
@@ -66,13 +68,14 @@ def command(port: int, release: Release | None = None, now: float = 0.0) -> Comm
 
 def releases_only() -> Command:
     """Look at links, manifests and leftovers: neither systemd nor a driver is asked."""
-    return _command({"root": places.ROOT, "state": places.STATE, "units": [], "release": None, "programs": {}}, ())
+    nothing: dict[str, Any] = {"units": [], "release": None, "every_release": False, "programs": {}}
+    return _command({"root": places.ROOT, "state": places.STATE, **nothing}, ())
 
 
 def _command(wanted: dict[str, Any], programs: tuple[str, ...]) -> Command:
     # -I: neither the login's environment nor its directories change what is imported; -S: the host's own packages neither.
     argv = ("python3", "-I", "-S", "-c", _BOOTSTRAP.format(package=_PACKAGE), json.dumps(wanted), _packed(programs))
-    return Command(argv, ok=frozenset(range(256)), timeout=TIMEOUT_SECONDS)
+    return Command(argv, ok=frozenset(range(256)), timeout=TIMEOUT_SECONDS, most_bytes=MOST_BYTES)
 
 
 @cache

@@ -18,6 +18,9 @@ from ddtree_ops.units.systemctl import UnitState
 _NOT_STARTED = (126, 127)  # what a shell, or sudo, says of a program that isn't there
 
 
+_MOST_SECONDS = 10**10
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -29,6 +32,7 @@ class _Unit(_Part):
     command: tuple[str, ...] | None
     release: str | None
     argv: tuple[str, ...] | None
+    release_gone: str | None = None
 
 
 class _Leftover(_Part):
@@ -40,6 +44,7 @@ class _Files(_Part):
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    access: dict[str, str] = {}
     more: int = 0
     problem: str | None = None
 
@@ -53,11 +58,12 @@ class _Lock(_Part):
 
 
 class _DeadMan(_Part):
-    release: str = ""
+    release: str = Field(min_length=1)
     back_to: str | None = None
     armed_at: str = ""
-    after_s: int = 0
+    after_s: int = Field(default=0, ge=0, le=_MOST_SECONDS)
     invocation: str = ""
+    deadline: float = Field(default=0.0, ge=-_MOST_SECONDS, le=_MOST_SECONDS)
     seconds_left: float | None = None
 
 
@@ -80,10 +86,13 @@ class Answer(_Part):
 
     kind: str = Field(alias="schema", pattern=r"^ddtree-ops/look/v1$")
     links: dict[str, str]
+    not_links: dict[str, str] = {}
+    no_state: bool = False
     releases: dict[str, dict[str, Any] | None]
     leftovers: tuple[_Leftover, ...]
-    lock: _Lock | None
-    dead_man: _DeadMan | None
+    # Files that anything may have damaged, which the next deploy replaces: they must not hide the rest.
+    lock: dict[str, Any] | None
+    dead_man: dict[str, Any] | None
     settings: dict[str, Any] | None
     units: tuple[_Unit, ...]
     units_problem: str | None
@@ -140,13 +149,16 @@ def host_state(answer: Answer, port: int) -> HostState:
         manifests=found.manifests,
         unit=unit,
         running=about.release if about else None,
+        running_gone=about.release_gone if about else None,
+        not_links=answer.not_links,
+        no_state=answer.no_state,
         unit_digest=about.digest if about else None,
         command=about.command if about else None,
         argv=about.argv if about else None,
         own_drop_ins=about.drop_ins if about else (),
         settings=answer.settings,
         files={name: FileDrift(**dict(files)) for name, files in answer.files.items() if files is not None},
-        lock=LockHolder(**dict(answer.lock)) if answer.lock is not None else None,
+        lock=_lock(answer.lock),
         dead_man=_dead_man(answer),
         damaged=found.damaged,
         leftovers=found.leftovers,
@@ -163,13 +175,23 @@ def _choose(answer: Answer, likely: str) -> tuple[UnitState, _Unit | None]:
     return first or (systemctl.parse_show(f"Id={likely}\nLoadState=not-found"), None)
 
 
+def _lock(holder: dict[str, Any] | None) -> LockHolder | None:
+    try:
+        return LockHolder(**dict(_Lock.model_validate(holder))) if holder is not None else None
+    except ValidationError:
+        return LockHolder()
+
+
 def _dead_man(answer: Answer) -> DeadMan | None:
-    orders = answer.dead_man
-    if orders is None:
+    if answer.dead_man is None:
         return None
     states = [systemctl.parse_show(one.show) for one in answer.units]
     active = any(state.name == places.DEAD_MAN_TIMER and state.active is systemctl.Active.ACTIVE for state in states)
-    return DeadMan(**dict(orders), timer_active=active)
+    try:
+        orders = _DeadMan.model_validate(answer.dead_man).model_dump(exclude={"deadline"})
+    except ValidationError:
+        return DeadMan("", None, "", 0, "", None, timer_active=active, damaged=True)
+    return DeadMan(**orders, timer_active=active)
 
 
 def findings(answer: Answer) -> Iterator[Finding]:

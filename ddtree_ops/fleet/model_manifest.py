@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import runpy
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.fleet.patches import controller_path
+from ddtree_ops.fleet.regular_file import read_regular_text
 from ddtree_ops.fleet.sections import BLOBS, MODEL
 
 if TYPE_CHECKING:
@@ -45,10 +49,14 @@ def _read(key: str, model: ModelSpec, folder: Path) -> ModelManifest:
     if manifest.startswith(MODEL):
         return ModelManifest(model.path, file=manifest[len(MODEL) :])
     path = controller_path(manifest, folder)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInventory(f"{key}.manifest: {path} can't be read as text: {error}") from error
-    if len(text) > MOST_BYTES:
-        raise InvalidInventory(f"{key}.manifest: {path} is larger than {MOST_BYTES} bytes")
+    text = read_regular_text(path, MOST_BYTES, key=f"{key}.manifest")
+    if problem := _unusable(text):
+        raise InvalidInventory(f"{key}.manifest: {path}: {problem}", hint="make it with sha256sum in the model's directory")
     return ModelManifest(model.path, text=text)
+
+
+def _unusable(text: str) -> str | None:
+    """What the host would say of a list, by the host's own code."""
+    program = runpy.run_path(str(assets.role_file("model", "model_list.py")))
+    problem: Callable[[str], str | None] = program["problem"]
+    return problem(text)

@@ -1,6 +1,7 @@
 """Patches of a release: unified diffs on the controller, which the host applies to the staged site-packages.
 
-Only whether it is a diff at all is seen here; whether it fits is seen where the files are.
+They are read here by the host's own parser, so that a patch that can't be used is refused before anything changes. Whether it
+fits is seen where the files are.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from pathlib import Path
 
 from ddtree_ops import assets
 from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.fleet.regular_file import read_regular
 
-# As the host's own limit.
-MOST_BYTES = 16 * 2**20
-_DIFF = re.compile(rb"^(@@ -\d|diff --git )", re.MULTILINE)
+_HOW = "make it with git diff --no-renames, or diff -urN"
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Patch:
         return {"name": self.name, "sha256": self.sha256, "content": base64.b64encode(self.content).decode("ascii")}
 
 
-def read_patches(paths: Iterable[str], folder: Path) -> tuple[Patch, ...]:
-    """Read `runtime.patches`; relative paths count from the inventory's directory. Raises InvalidInventory."""
-    return tuple(_read(controller_path(path, folder)) for path in paths)
+def read_patches(paths: Iterable[str], folder: Path, host: str) -> tuple[Patch, ...]:
+    """Read `runtime.patches` of a host; relative paths count from the inventory's directory. Raises InvalidInventory."""
+    return tuple(_read(controller_path(path, folder), f"{host}: runtime.patches") for path in paths)
 
 
 def controller_path(path: str, folder: Path) -> Path:
@@ -43,13 +43,14 @@ def controller_path(path: str, folder: Path) -> Path:
     return folder / assets.expand(path)
 
 
-def _read(path: Path) -> Patch:
+def _read(path: Path, key: str) -> Patch:
+    from ddtree_ops.fleet.patch_format import diffs, model  # noqa: PLC0415 - 6 ms that a release without patches doesn't need
+
+    content = read_regular(path, diffs.MOST_BYTES, key=key)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InvalidInventory(f"runtime.patches: {path}: {error.strerror}") from error
-    if len(content) > MOST_BYTES or not _DIFF.search(content):
-        raise InvalidInventory(f"runtime.patches: {path} is no unified diff", hint="make it with git diff, or diff -u")
+        diffs.parse(str(path), content)
+    except model.BadPatch as error:
+        raise InvalidInventory(f"{key}: {error}", hint=_HOW) from error
     # It becomes a file on the host.
     name = re.sub(r"[^A-Za-z0-9._+-]", "_", path.name)[:100]
     return Patch(name, hashlib.sha256(content).hexdigest(), content)

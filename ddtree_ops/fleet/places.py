@@ -13,7 +13,8 @@ BOOTS: Final = f"{STATE}/boots"
 # Which files of models were good when they were last read.
 MODELS: Final = f"{STATE}/models"
 AUDIT: Final = f"{STATE}/audit.jsonl"
-# The dead-man: its timer goes back to the last good release unless a deploy is committed.
+# The dead-man: its timer goes back to the last good release unless a deploy is committed. The file is there until then.
+DEAD_MAN: Final = f"{STATE}/deadman.json"
 DEAD_MAN_TIMER: Final = "ddtree-deadman.timer"
 # The user that runs the server.
 SERVICE_USER: Final = "ddtree"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ddtree_ops.fleet.drift import AS_STAGED, ENABLED, Change, file_changes, process_changes, unit_changes
+from ddtree_ops.fleet import places
+from ddtree_ops.fleet.drift import AS_STAGED, ENABLED, Change, file_changes, link_changes, process_changes, unit_changes
 from ddtree_ops.fleet.preflight import Finding, Severity
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import HostState
@@ -89,6 +90,12 @@ def _warnings(release: Release, state: HostState) -> Iterator[Finding]:
         if files and name != release.id:
             text = f"release {name} isn't as it was staged ({', '.join(one.what for one in file_changes(files))})"
             yield Finding("release_damaged", Severity.WARNING, text, "it serves on; a way back to it is not safe")
+    if state.dead_man is not None and state.dead_man.damaged:
+        text = f"the dead-man's orders are damaged ({places.DEAD_MAN}): nobody knows which deploy is unfinished"
+        yield Finding("dead_man", Severity.WARNING, text, "the next deploy replaces the file; or remove it")
+    if state.no_state and state.current is not None:
+        text = f"{places.STATE} is missing, and with it the host's audit log and the history of loads"
+        yield Finding("state", Severity.WARNING, text, "the next deploy that changes something makes it anew")
     # While somebody holds the lock, it is work; what a repair has replaced goes with the next staging.
     for one in state.leftovers if state.lock is None else ():
         if not one.name.startswith(".staging-"):
@@ -98,8 +105,9 @@ def _warnings(release: Release, state: HostState) -> Iterator[Finding]:
 
 
 def _changes(release: Release, state: HostState) -> Iterator[Change]:
+    yield from (one for one in link_changes(state) if one.after is not None)  # a link that was left does no harm
     if state.dead_man is not None:
-        yield Change("unfinished deploy", state.dead_man.release, None)
+        yield Change("unfinished deploy", "damaged" if state.dead_man.damaged else state.dead_man.release, None)
     if state.current != release.id:
         yield Change("release", state.current, release.id)
         current = state.manifest(state.current)

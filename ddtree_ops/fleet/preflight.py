@@ -60,7 +60,7 @@ def parse(output: str, problem: str | None) -> tuple[Finding, ...]:
         return (_failure(problem),)
     try:
         return tuple(_finding(one) for one in json.loads(output)["findings"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return (_failure("its answer is damaged"),)
 
 

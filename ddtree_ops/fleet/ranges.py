@@ -5,44 +5,62 @@ The rules are Ansible's (ansible/plugins/inventory/__init__.py, expand_hostname_
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST_HOSTS = 10_000
 
 _BRACKETED_WITH_PORT = re.compile(r"\[(?P<host>.+)\]:(?P<port>\d+)")
 _WITH_PORT = re.compile(r"(?P<host>(?:[^:\[\]]|\[[^\]]*\])+):(?P<port>\d+)")
-_RANGE = re.compile(r"(?P<head>[^\[]*)\[(?P<range>[^\]]*)\](?P<tail>.*)", re.DOTALL)
-_MOST_HOSTS = 10_000
+_RANGE = re.compile(r"(?P<head>[^\[]*)\[(?P<range>[^\]]*)\]")
+_MOST_DIGITS = 15
+_MOST_CHARACTERS = 1000
 
 
-def expand_pattern(pattern: str) -> tuple[tuple[str, ...], int | None]:
-    """The host names that a key below `hosts` stands for, and the port if it names one.
+@dataclass(frozen=True)
+class HostPattern:
+    """A key below `hosts`, not yet expanded. `parts` are what stands at each place of the name; `port` if it names one."""
 
-    Raises ValueError with a readable reason.
-    """
+    parts: tuple[Sequence[str], ...]
+    port: int | None
+
+    @property
+    def count(self) -> int:
+        """How many names it stands for."""
+        return math.prod(map(len, self.parts))
+
+    def names(self) -> tuple[str, ...]:
+        """All of them, the last range running fastest."""
+        return tuple(map("".join, itertools.product(*self.parts)))
+
+
+def read_pattern(pattern: str) -> HostPattern:
+    """Raises ValueError with a readable reason, also for more than MOST_HOSTS names."""
+    if len(pattern) > _MOST_CHARACTERS:
+        raise ValueError(f"a host range of {len(pattern)} characters is too long")
     match = _BRACKETED_WITH_PORT.fullmatch(pattern) or _WITH_PORT.fullmatch(pattern)
-    if match:
-        return tuple(_expand(match["host"])), int(match["port"])
-    return tuple(_expand(pattern)), None
-
-
-def _expand(pattern: str) -> list[str]:
-    if "[" not in pattern:
-        return [pattern]
-    match = _RANGE.fullmatch(pattern)
-    if match is None:
+    host, port = (match["host"], _number(match["port"], "port")) if match else (pattern, None)
+    parts: list[Sequence[str]] = []
+    end = 0
+    for found in _RANGE.finditer(host):
+        parts += [(found["head"],), _values(found["range"], MOST_HOSTS)]
+        end = found.end()
+        if math.prod(map(len, parts)) > MOST_HOSTS:
+            raise ValueError(f"host range in '{pattern}' has more than {MOST_HOSTS} hosts")
+    if "[" in host[end:]:
         raise ValueError(f"host range in '{pattern}' has no closing bracket")
-    names: list[str] = []
-    for value in _values(match["range"]):
-        names += _expand(f"{match['head']}{value}{match['tail']}")
-        if len(names) > _MOST_HOSTS:
-            raise ValueError(f"host range in '{pattern}' has more than {_MOST_HOSTS} hosts")
-    if not names:
+    read = HostPattern((*parts, (host[end:],)), port)
+    if not read.count:
         raise ValueError(f"host range in '{pattern}' is empty")
-    return names
+    return read
 
 
-def _values(bounds: str) -> Iterable[str]:
+def _values(bounds: str, most: int) -> Sequence[str]:
+    """The texts between the bounds; of more than `most` only one more, which shows that there are too many."""
     parts = bounds.split(":")
     if len(parts) not in (2, 3):
         raise ValueError("a host range is [begin:end] or [begin:end:step]")
@@ -58,10 +76,13 @@ def _values(bounds: str) -> Iterable[str]:
         first, last = string.ascii_letters.index(begin), string.ascii_letters.index(end)
         return string.ascii_letters[first : last + 1 : step]
     width = len(begin) if begin.startswith("0") else 0
-    return (str(value).zfill(width) for value in range(_number(begin), _number(end) + 1, step))
+    numbers = range(_number(begin), _number(end) + 1, step)
+    return tuple(str(value).zfill(width) for value in numbers[: most + 1])
 
 
-def _number(text: str) -> int:
+def _number(text: str, what: str = "host range") -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"'{text}' in a host range is neither a number nor a letter")
+        raise ValueError(f"'{text}' in a {what} is neither a number nor a letter")
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(text)} digits in a {what} is too large")
     return int(text)

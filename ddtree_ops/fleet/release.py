@@ -19,6 +19,7 @@ from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.fleet.hardware import HardwareProfile
 from ddtree_ops.fleet.model_manifest import ModelManifest
 from ddtree_ops.fleet.patches import Patch
+from ddtree_ops.fleet.regular_file import open_regular
 from ddtree_ops.fleet.spec import SecretRef, ServingSpec
 
 SERVER_SCHEMA = "ddtree-ops/server/v1"
@@ -167,19 +168,22 @@ def sha256(text: str) -> str:
 
 def read_wheel(path: Path) -> LocalWheel:
     """A wheel file with its digest. Raises InvalidInventory for what is no wheel."""
-    try:
-        if not zipfile.is_zipfile(path):
+    with open_regular(path, key="runtime.wheels", hint="build it again: make wheels") as stream:
+        if not zipfile.is_zipfile(stream):
             raise InvalidInventory(f"runtime.wheels: {path} is no wheel", hint="build it again: make wheels")
-        with path.open("rb") as stream:
-            return LocalWheel(str(path), hashlib.file_digest(stream, "sha256").hexdigest())
-    except OSError as error:
-        raise InvalidInventory(f"runtime.wheels: {path}: {error.strerror}") from error
+        stream.seek(0)
+        return LocalWheel(str(path), hashlib.file_digest(stream, "sha256").hexdigest())
 
 
 def one_wheel(pattern: str) -> Path:
     """The newest file that matches a path or glob. Raises InvalidInventory if there is none."""
     path = Path(pattern)
-    found = sorted(path.parent.glob(path.name), key=lambda item: item.stat().st_mtime)
+    try:
+        if "**" in path.name:  # it would search all that lies below
+            raise ValueError("'**' isn't for the last part of a wheel's path")
+        found = sorted(path.parent.glob(path.name), key=lambda item: item.stat().st_mtime)
+    except (OSError, ValueError) as error:
+        raise InvalidInventory(f"runtime.wheels: {pattern!r}: {error}", hint="name one wheel, or a glob for its name") from error
     if not found:
         raise InvalidInventory(f"no wheel at {pattern}", hint="build it: make wheels")
     return found[-1]

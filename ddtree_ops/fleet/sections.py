@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -18,6 +19,8 @@ from ddtree_ops.fleet.duration import parse_duration
 
 MODEL = "{model}/"  # at the start of a manifest's path: the model's directory, on the host
 BLOBS = "{blobs}"  # as a manifest: the names of a Hugging Face cache's blobs
+MOST_BYTES = 2**50  # 1 PiB: larger than any host of one server
+MOST_MIB = MOST_BYTES // 2**20
 PROJECT = "{project}/"  # at the start of a path: the checkout of ddtree-ops, on the controller
 
 
@@ -34,7 +37,15 @@ def _absolute(text: str) -> str:
     return text.rstrip("/") or "/"
 
 
+def _plain(text: str) -> str:
+    """A path may have any other character; surrogates are in no file name of a UTF-8 machine."""
+    if any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in text):
+        raise wrong("expected a path without control characters")
+    return text
+
+
 def _controller_path(text: str) -> str:
+    _plain(text)
     if text.startswith(("/", PROJECT)):
         return text
     raise wrong(f"expected an absolute path on the controller, or one that starts with {PROJECT}")
@@ -44,6 +55,17 @@ def _inventory_path(text: str) -> str:
     if not text or any(ord(character) < 32 for character in text):
         raise wrong("expected a path on the controller, absolute or relative to the inventory")
     return text
+
+
+def _manifest(text: str) -> str:
+    """{model}/NAME comes back normalised. The host looks at what NAME leads to: links are known there only."""
+    if text == BLOBS or not text.startswith((MODEL[:-1], BLOBS)):
+        return _inventory_path(text)
+    name = PurePosixPath(text[len(MODEL) :])
+    inside = text.startswith(MODEL) and name.parts and not name.is_absolute() and ".." not in name.parts
+    if not inside or not str(name).isprintable():
+        raise wrong(f"expected {MODEL}NAME with the name of a file in the model's directory, or {BLOBS}")
+    return f"{MODEL}{name}"
 
 
 def _seconds(value: object) -> int:
@@ -62,6 +84,7 @@ def _lock(text: str) -> str:
 HostPath = Annotated[str, AfterValidator(_absolute)]
 ControllerPath = Annotated[str, AfterValidator(_controller_path)]
 InventoryPath = Annotated[str, AfterValidator(_inventory_path)]
+ManifestPath = Annotated[str, AfterValidator(_manifest)]
 Duration = Annotated[int, BeforeValidator(_seconds)]
 BatchSize = Annotated[int, Field(ge=1, le=4096)]
 
@@ -74,8 +97,10 @@ class Section(BaseModel):
 
 class ModelSpec(Section):
     path: HostPath = Field(description="directory of the weights on the host")
-    bytes: int | None = Field(default=None, ge=1, description="size of all weight files, for a load percentage and disk checks")
-    manifest: InventoryPath | None = Field(
+    bytes: int | None = Field(
+        default=None, ge=1, le=MOST_BYTES, description="size of all weight files, for a load percentage and disk checks"
+    )
+    manifest: ManifestPath | None = Field(
         default=None,
         description="list of the model's files with their sha256 (lines of sha256sum, or JSON), checked before a deploy: a path "
         f"relative to the inventory, or {MODEL}NAME for a file of the model itself, or {BLOBS} in a Hugging Face cache",
@@ -140,7 +165,9 @@ class RuntimeSpec(Section):
         default=(), description="unified diffs for the installed packages, applied in this order; paths relative to the inventory"
     )
     # SGLang with its CUDA libraries, unpacked once: releases share files with the package cache.
-    free_mib: int = Field(default=16384, ge=0, description="MiB that must be free on the host before a release is staged")
+    free_mib: int = Field(
+        default=16384, ge=0, le=MOST_MIB, description="MiB that must be free on the host before a release is staged"
+    )
     keep: int = Field(default=3, ge=0, le=100, description="releases kept at a commit besides the current and the last good one")
 
 

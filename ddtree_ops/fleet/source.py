@@ -7,13 +7,16 @@ usually the one that somebody meant. `!vault` and `!unsafe` are Ansible's own ta
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
-from ddtree_ops.fleet.mistakes import Mistake, Place
-from ddtree_ops.fleet.nodes import Entry, ListNode, MapNode, Node, ScalarNode, VaultNode
+from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.fleet.mistakes import Mistake, Place, as_error
+from ddtree_ops.fleet.nodes import Entry, ListNode, MapNode, Node, ScalarNode, VaultNode, plain
+from ddtree_ops.fleet.regular_file import read_regular
 
 _VAULT_TAGS = ("!vault", "!vault-encrypted")
 _UNSAFE_TAG = "!unsafe"
@@ -22,9 +25,15 @@ _STANDARD_TAGS = "tag:yaml.org,2002:"
 _ENCRYPTED_FILE = b"$ANSIBLE_VAULT;"
 _MAX_NODES = 100_000  # far above any inventory; aliases of aliases can make a small file explode
 _MAX_DEPTH = 60
+_MAX_BYTES = 4 * 2**20  # as nodes of libyaml they take a hundred times as much
+_MAX_BITS = 1024  # of a number; Python refuses to print one of more than 4300 digits
+_SCALARS = (str, bool, int, float, bytes, datetime.date, type(None))
 
 # libyaml's loader is eight times faster; PyYAML built without libyaml has only the other one.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# PyYAML's constructors raise whatever their conversions raise: KeyError for `!!bool maybe`, AttributeError for
+# `!!timestamp x`, IndexError for `!!int ""`. Nothing else runs below these handlers.
+_ANY_OF_PYYAML = Exception
 
 
 class _Rejected(Exception):
@@ -32,15 +41,28 @@ class _Rejected(Exception):
 
 
 def read_yaml(path: Path, mistakes: list[Mistake]) -> Node | None:
-    """The file's root node; None if it is empty or unreadable (then `mistakes` has grown)."""
+    """The file's root node; None if it is empty or unreadable (then `mistakes` has grown).
+
+    The only reader of YAML that people write: whatever such a file holds becomes nodes or mistakes.
+    """
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        mistakes.append(Mistake(Place(path, 1), "", f"can't be read: {error.strerror}"))
+        data = read_regular(path, _MAX_BYTES)
+    except InvalidInventory as error:
+        reason = error.message.removeprefix(f"{path}: ")
+        mistakes.append(Mistake(Place(path, 1), "", f"{reason}; {error.hint}"))
         return None
     if data.startswith(_ENCRYPTED_FILE):
         return VaultNode(Place(path, 1))
     return _Reader(path, data, mistakes).read()
+
+
+def read_plain(path: Path) -> object:
+    """A YAML file as ordinary Python values. Raises InvalidInventory with all its mistakes."""
+    mistakes: list[Mistake] = []
+    root = read_yaml(path, mistakes)
+    if mistakes:
+        raise as_error(mistakes)
+    return None if root is None else plain(root)
 
 
 class _Reader:
@@ -67,6 +89,8 @@ class _Reader:
             self._mistakes.append(Mistake(Place(self._path, 1), "", "is nested too deeply"))
         except _Rejected:
             pass
+        except _ANY_OF_PYYAML as error:
+            self._mistakes.append(Mistake(Place(self._path, 1), "", f"is not YAML that can be read: {type(error).__name__}"))
         return None
 
     def _build(self, node: yaml.Node, depth: int, *, unsafe: bool) -> Node:
@@ -107,9 +131,14 @@ class _Reader:
         if not isinstance(node, yaml.ScalarNode):
             raise self._reject(node, "a key must be a single value; quote it if it starts with '{' or '['")
         try:
-            return self._loader.construct_object(node)
-        except (yaml.YAMLError, ValueError, OverflowError) as error:
+            value = self._loader.construct_object(node)
+        except _ANY_OF_PYYAML as error:
             raise self._reject(node, "looks like a number or date, but isn't one; quote it") from error
+        if not isinstance(value, _SCALARS):
+            raise self._reject(node, f"a single value can't be {node.tag!r}; leave the tag out")
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            raise self._reject(node, "is too large for a number; quote it if it is text")
+        return value
 
     def _place(self, node: yaml.Node) -> Place:
         return Place(self._path, node.start_mark.line + 1, node.start_mark.column + 1)

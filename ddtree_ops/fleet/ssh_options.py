@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ddtree_ops.units.whole_number import whole_number
+
 _SUPPORTED = "-F FILE, -o Key=Value, -J HOST, -i FILE, -l USER, -p PORT"
 _WITH_VALUE = ("-F", "-o", "-J", "-i", "-l", "-p")
 _HARMLESS = ("-4", "-6", "-C", "-q", "-T")  # address family, compression, quietness: no matter for us
@@ -175,7 +177,7 @@ def expand_home(path: str) -> str:
 
 
 def _is_number(value: str, most: int) -> bool:
-    return value.isascii() and value.isdigit() and 0 < int(value) <= most
+    return bool(whole_number(value, most))
 
 
 def _split(option: str) -> tuple[str, str]:

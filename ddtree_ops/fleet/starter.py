@@ -9,6 +9,7 @@ from textwrap import dedent, indent
 import yaml
 
 from ddtree_ops.errors import UsageError
+from ddtree_ops.fleet.groups import name_problem
 from ddtree_ops.fleet.hardware import profile
 from ddtree_ops.fleet.profile import HardwareProfile, Speculation
 
@@ -29,8 +30,11 @@ def starter_inventory(
     chosen = profile(hardware)
     if not _NAME.fullmatch(host):
         raise UsageError(f"{host!r} can't be a host name", hint="letters, digits, '-', '.' and '_' in between")
+    for name in (host, address or ""):
+        if problem := name_problem(name):
+            raise UsageError(f"a host name or address {problem}")
     for path in (model_path, draft_path or model_path):
-        if not path.startswith("/"):
+        if not path.startswith("/") or not path.isprintable():
             raise UsageError(f"{path!r} isn't an absolute path on the host")
     group = chosen.name.replace("-", "_")
     return {

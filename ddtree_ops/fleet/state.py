@@ -10,6 +10,7 @@ from typing import Any
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Completed
 from ddtree_ops.units.systemctl import UnitState
+from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 
 # A driver that lost a GPU may let nvidia-smi hang; timeout(1) ends it, with this exit code.
 GPU_SECONDS = 15
@@ -42,7 +43,7 @@ class Manifest:
         """The port that its server listens on, from its arguments."""
         argv = self.content.get("argv", ())
         value = argv[argv.index("--port") + 1] if "--port" in argv[:-1] else ""
-        return int(value) if str(value).isdigit() else None
+        return whole_number(str(value), MOST_PORT)
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,18 @@ class Releases:
 class FileDrift:
     """Files of a release that aren't as they were staged; relative paths, some of them: `more` counts the others.
 
-    `problem`: their list itself is damaged.
+    `access`: files and directories with a wrong owner or mode, and which. `problem`: their list itself is damaged.
     """
 
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    access: Mapping[str, str] = field(default_factory=dict)
     more: int = 0
     problem: str | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.changed or self.missing or self.added or self.problem)
+        return bool(self.changed or self.missing or self.added or self.access or self.problem)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class DeadMan:
     """The dead-man's orders: a deploy of `release` isn't committed; without that, `back_to` comes back.
 
     `invocation`: the unit's run when the switch was made; empty: none. `after_s` in seconds; `seconds_left` is None after
-    a reboot. `timer_active`: systemd counts.
+    a reboot. `timer_active`: systemd counts. `damaged`: the file can't be read, and the other fields say nothing.
     """
 
     release: str
@@ -114,13 +116,17 @@ class DeadMan:
     invocation: str
     seconds_left: float | None
     timer_active: bool
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
 class HostState(Releases):
     """One look at a host: its releases, the unit of the current one, and what really runs.
 
-    `running` is the release of the unit's process: another one than `current` after a switch without a restart.
+    `running` is the release of the unit's process: another one than `current` after a switch without a restart. A process
+    whose directory was removed or replaced has none; then `running_gone` is what it was.
+    `not_links` is what lies where links to releases belong ({"current": "a directory"}), and links that a switch left.
+    `no_state`: the directory with the audit log and the history of loads is missing.
     `unit_digest` is the sha256 of the unit file that is installed, `command` the words of its ExecStart=, `argv` those of
     the process.
     `own_drop_ins` are files that change this very unit, as `systemctl edit` and `set-property` make them; those of all our
@@ -130,6 +136,9 @@ class HostState(Releases):
 
     unit: UnitState
     running: str | None
+    running_gone: str | None = field(default=None, kw_only=True)
+    not_links: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    no_state: bool = field(default=False, kw_only=True)
     unit_digest: str | None
     command: tuple[str, ...] | None = None
     argv: tuple[str, ...] | None = None
@@ -141,8 +150,18 @@ class HostState(Releases):
 
     @property
     def serving(self) -> str | None:
-        """The release that serves."""
-        return self.running if self.unit.serving else None
+        """The release that serves; words for one whose directory is gone: there is no way back to it."""
+        return self.running_words if self.unit.serving else None
+
+    @property
+    def running_words(self) -> str | None:
+        """The release of the unit's process, for people."""
+        return f"{self.running_gone} (its directory is gone)" if self.running_gone else self.running
+
+    @property
+    def serving_here(self) -> str | None:
+        """The release that serves, if it is one that a way back can lead to."""
+        return self.running if self.unit.serving and self.manifest(self.running) else None
 
     @property
     def unit_is_edited(self) -> bool:
@@ -175,7 +194,7 @@ def parse_committed(text: str) -> tuple[str, ...]:
     for line in reversed(text.splitlines()):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and record.get("event") == "commit":
             found.setdefault(str(record.get("release")), None)
@@ -201,7 +220,9 @@ def parse_gpus(text: str) -> tuple[Gpu, ...]:
     found = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) == len(_GPU_FIELDS.split(",")) and cells[0].isdigit() and cells[2].isdigit():
-            used = int(cells[3]) if cells[3].isdigit() else 0
-            found.append(Gpu(int(cells[0]), cells[1], int(cells[2]), used, cells[4], cells[5]))
+        if len(cells) != len(_GPU_FIELDS.split(",")):
+            continue
+        index, total, used = (whole_number(cells[place]) for place in (0, 2, 3))
+        if index is not None and total is not None:
+            found.append(Gpu(index, cells[1], total, used or 0, cells[4], cells[5]))
     return tuple(found)

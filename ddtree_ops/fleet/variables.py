@@ -44,7 +44,7 @@ class VariableFiles:
     def _of(self, folder: str, name: str) -> HostVariables:
         key = (folder, name)
         if key not in self._read:
-            self._read[key] = self._load(variable_files(self._inventory, folder, name))
+            self._read[key] = self._load(variable_files(self._inventory, folder, name, self._mistakes))
         return self._read[key]
 
     def _load(self, paths: tuple[Path, ...]) -> HostVariables:
@@ -67,17 +67,32 @@ class VariableFiles:
         return {}
 
 
-def resolve(host: InlineHost, topology: Topology, files: VariableFiles) -> HostVariables:
-    """The variables of one host, each the winner of all places that set it."""
-    groups = topology.groups_of(host.name)
-    layers = [
-        HostVariables(topology.groups[ALL].variables),
-        *(HostVariables(group.variables) for group in groups),
-        files.of_group(ALL),
-        *(files.of_group(group.name) for group in groups),
-        HostVariables(host.variables),
-        files.of_host(host.name),
-    ]
+class Resolver:
+    """The variables of hosts, each the winner of all places that set it. What hosts of the same groups share is laid once."""
+
+    def __init__(self, topology: Topology, files: VariableFiles) -> None:
+        self._topology = topology
+        self._files = files
+        self._of_groups: dict[tuple[str, ...], HostVariables] = {}
+
+    def groups_of(self, host: InlineHost) -> tuple[str, ...]:
+        """Names of all its groups but `all`, the more specific ones last."""
+        return self._topology.group_names_of(host.name)
+
+    def variables_of(self, host: InlineHost) -> HostVariables:
+        """All of one host."""
+        groups = self.groups_of(host)
+        if groups not in self._of_groups:
+            self._of_groups[groups] = self._laid(groups)
+        return _merged((self._of_groups[groups], HostVariables(host.variables), self._files.of_host(host.name)))
+
+    def _laid(self, groups: tuple[str, ...]) -> HostVariables:
+        names = (ALL, *groups)
+        inline = (HostVariables(self._topology.groups[name].variables) for name in names)
+        return _merged((*inline, *(self._files.of_group(name) for name in names)))
+
+
+def _merged(layers: tuple[HostVariables, ...]) -> HostVariables:
     entries: dict[str, Entry] = {}
     for layer in layers:
         entries.update(layer.entries)

@@ -50,6 +50,9 @@ def attempt(shell: Shell, audit: AuditLog, event: str, *, force: bool = False) -
             except DdtreeOpsError as error:
                 record = {**about, **made.result, **failure(error)}
                 raise
+            except BaseException:
+                record |= made.result
+                raise
             finally:
                 lock.end(record)
     except DdtreeOpsError as error:

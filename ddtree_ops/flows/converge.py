@@ -31,10 +31,16 @@ def step_of(task: TaskResult) -> str:
 
 @dataclass
 class Progress:
-    """Where the run is: the step that goes on, and whether the host was armed."""
+    """The step that goes on. `touched`: more than staging may have been done. `armed`: the arm task ended well."""
 
     step: str = STAGE
+    touched: bool = False
     armed: bool = False
+
+    def take(self, task: TaskResult) -> None:
+        """A task of any playbook that arms."""
+        if step_of(task) == ARM and task.state in (TaskState.OK, TaskState.CHANGED):
+            self.armed = True
 
 
 def converge(playbooks: Playbooks, host: str, variables: Mapping[str, Any], log: StepLog, tell: Tell, progress: Progress) -> None:
@@ -59,6 +65,7 @@ class _Steps:
         if task.state is TaskState.STARTED and ORDER.index(step) > ORDER.index(self._progress.step):
             self.end()
             self._begin(step)
+        self._progress.take(task)
         self._tell(TaskNews(self._host, task))
         if task.state is not TaskState.STARTED:
             self._tasks += 1
@@ -67,7 +74,7 @@ class _Steps:
 
     def _begin(self, step: str) -> None:
         self._progress.step = step
-        self._progress.armed |= step in (ARM, SWITCH)
+        self._progress.touched |= step in (ARM, SWITCH)
         self._tasks = self._changed = 0
         self._open: AbstractContextManager[StepDetail] | None = self._log.step(step)
         self._detail = self._open.__enter__()

@@ -10,6 +10,7 @@ from ddtree_ops.errors import HostCommandFailed, UsageError
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Shell
 from ddtree_ops.triage.numbers import Facts
+from ddtree_ops.units.whole_number import whole_number
 
 if TYPE_CHECKING:
     from ddtree_ops.report.failure import FailureReport
@@ -46,8 +47,9 @@ def parse_listing(output: str) -> tuple[Crash, ...]:
     for line in output.splitlines():
         name, _, size = line.partition("\t")
         match = _NAME.fullmatch(name)
-        if match and size.isdigit():
-            found.append(Crash(name, match["at"], match["invocation"], int(size)))
+        number = whole_number(size)
+        if match and number is not None:
+            found.append(Crash(name, match["at"], match["invocation"], number))
     return tuple(sorted(found, key=lambda one: one.name))
 
 

@@ -15,6 +15,7 @@ from ddtree_ops.fleet.plan import Plan, make_plan
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.flows.attempt import Attempt, attempt, note, result_of
 from ddtree_ops.flows.look import look_and_find
+from ddtree_ops.flows.mistake import mistake
 from ddtree_ops.flows.progress import StepLog, Tell
 from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.wayback import WayBack, good_release, serving_now
@@ -25,7 +26,6 @@ if TYPE_CHECKING:  # what is only needed to change a host is loaded then: most l
     from ddtree_ops.flows.golive import GoLive
     from ddtree_ops.report.failure import FailureReport
 
-ROLLED_BACK_EXIT = 8
 PENDING_EXIT = 6
 
 
@@ -100,7 +100,8 @@ class Deploy:
                     hint=first.fix,
                     evidence=tuple(f"{one.id}: {one.message}" for one in plan.findings[1:]),
                 )
-            step.text = "nothing to do" if plan.nothing_to_do else f"{len(plan.changes)} changes to {self._release.id}"
+            number = len(plan.changes)
+            step.text = f"{number} change{'s' * (number != 1)} to {self._release.id}" if number else "nothing to do"
         return plan
 
     def _check_models(self) -> None:
@@ -129,6 +130,8 @@ class Deploy:
         except DdtreeOpsError as error:
             self._failure = golive.failure
             return self._go_back(golive, WayBack(self._server, crew, plan.state), error)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must not leave the host to the dead-man
+            return self._go_back(golive, WayBack(self._server, crew, plan.state), mistake(self._host, error))
         return self._report(Outcome.DEPLOYED, 0, Serving(self._release.id))
 
     def _converge(self, golive: GoLive, plan: Plan) -> None:
@@ -143,17 +146,12 @@ class Deploy:
 
     def _go_back(self, golive: GoLive, way: WayBack, error: DdtreeOpsError) -> DeploymentReport:
         """The new release failed: the former one comes back; where there is none, the unit is stopped."""
-        if not golive.armed:  # nothing but staging was done
+        if not golive.touched:  # nothing but staging was done
             return self._refused(error)
         target = self._previous if self._previous != self._release.id else None
         back = way.go(golive, target, error)
-        if back.error is not None:
-            text = f"{error.message}; and the way back failed: {back.error.message}"
-            hint = f"the host goes back to {target or 'no server'} by itself within {golive.deadman_seconds} s; or deploy again"
-            return self._report(Outcome.FAILED, error.exit_code, back.serving, DdtreeOpsError(text, hint=hint))
-        if target is not None and not back.linked:
-            return self._report(Outcome.ROLLED_BACK, ROLLED_BACK_EXIT, back.serving, error)
-        return self._report(Outcome.FAILED, error.exit_code, back.serving, error)
+        code, told = back.told(error, golive, target)
+        return self._report(Outcome.ROLLED_BACK if back.again else Outcome.FAILED, code, back.serving, told)
 
     def _refused(self, error: DdtreeOpsError) -> DeploymentReport:
         outcome = Outcome.REFUSED if isinstance(error, Refused | Locked) else Outcome.FAILED

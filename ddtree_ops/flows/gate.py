@@ -24,6 +24,7 @@ from ddtree_ops.units.tree_counters import Counters, Growth, NoGrowth, growth, r
 
 REQUEST_TIMEOUT_SECONDS = 60.0
 READ_TIMEOUT_SECONDS = 20.0
+MOST_PAGE_BYTES = 8 * 2**20  # of /metrics and /server_info: far more than any server says
 HINT = "docs/acceptance-gate.md says what each check means"
 
 
@@ -154,7 +155,7 @@ def _ask(server: Server, prompt: GatePrompt, timeout: float, bearer: str | None)
     """The answer; None if the gate's own time ended first, which is no fault of the server."""
     request = gate_answers.request(prompt, server.spec.gate.max_tokens, server.port, timeout, bearer)
     try:
-        return gate_answers.read(prompt, server.http.request(request))
+        return gate_answers.read(prompt, server.ask(request))
     except TimeoutError as error:
         return gate_answers.failed(prompt, str(error)) if timeout >= REQUEST_TIMEOUT_SECONDS else None
 
@@ -174,12 +175,13 @@ def _growth(before: Counters | str, after: Counters | str) -> Growth | NoGrowth:
 
 def _get(server: Server, path: str, bearer: str | None) -> bytes | str:
     try:
-        response = server.http.request(HttpRequest(server.port, path, timeout=READ_TIMEOUT_SECONDS, bearer=bearer))
+        response = server.ask(HttpRequest(server.port, path, timeout=READ_TIMEOUT_SECONDS, bearer=bearer))
     except TimeoutError as error:
         return str(error)
     if response.status == 200:
-        return response.body
-    return "nobody answers" if response.status == 0 else f"HTTP {response.status}"
+        too_large = f"the page is larger than {MOST_PAGE_BYTES} bytes"
+        return too_large if len(response.body) > MOST_PAGE_BYTES else response.body
+    return f"HTTP {response.status}" if response.status else response.problem or "nobody answers"
 
 
 def _said(verdict: Verdict) -> str:

@@ -40,7 +40,7 @@ def record(server: Server) -> Baseline:
             BaselineAnswer(
                 prompt=one.prompt,
                 text=one.text,
-                token_ids=None if one.token_ids is None else list(one.token_ids),
+                token_ids=None if one.token_ids is None or two.token_ids is None else list(one.token_ids),
                 steady=steady(one, two),
             )
             for one, two in zip(first.answers, second.answers, strict=True)

@@ -39,7 +39,7 @@ class GoLive:
     """Takes one release of one host live. Its steps raise what went wrong; `failure` is then the triage of it.
 
     `back_to`: where the dead-man goes. `restarted`: the unit was told to restart; before that, whatever ran still runs.
-    `armed`: the dead-man may be armed.
+    `touched`: more than staging may have been done. `armed`: the dead-man is known to be armed.
     """
 
     def __init__(self, server: Server, crew: Crew, release: str, back_to: str | None = None) -> None:
@@ -56,6 +56,10 @@ class GoLive:
         return self._progress.armed
 
     @property
+    def touched(self) -> bool:
+        return self._progress.touched
+
+    @property
     def reached(self) -> str:
         """The step of the playbook that went on last."""
         return self._progress.step
@@ -65,11 +69,15 @@ class GoLive:
         self._crew.attempt.lock.check()
         everything = {**variables, **self._orders(), **self._deadman()}
         host = self.server.shell.host
-        converge(self._crew.playbooks, host, everything, self._crew.log, self._crew.tell, self._progress)
+        try:
+            converge(self._crew.playbooks, host, everything, self._crew.log, self._crew.tell, self._progress)
+        finally:
+            self._note()
 
     def take_up(self) -> None:
         """An earlier run was interrupted after its restart: only wait."""
-        self._progress.armed = self.restarted = True
+        self._progress.touched = self._progress.armed = self.restarted = True
+        self._note()
         self._wait("wait", wait_running)
 
     def restart_and_wait(self, wait: str = "wait") -> None:
@@ -81,7 +89,7 @@ class GoLive:
         self._wait(wait, lambda server, tell: wait_after(server, before, tell))
 
     def prove(self, *, gated: bool = True) -> None:
-        """Smoke, gate, commit. `gated`: one that was committed before is gone back to without the spec's gate."""
+        """Smoke, gate, commit. A release that was committed before is gone back to without the spec's gate (`gated` False)."""
         self._smoke()
         if gated:
             self._gate()
@@ -90,14 +98,18 @@ class GoLive:
     def link(self, name: str, *, arm: bool = False) -> None:
         """Make the release current, without restarting anything."""
         with self._step(name) as step:
-            self._progress.armed |= arm
-            self._play("switch", self._deadman() if arm else {})
+            self._progress.touched |= arm
+            try:
+                self._play("switch", self._deadman() if arm else {})
+            finally:
+                self._note()
             step.text = f"current -> {self._release}"
 
     def disarm(self) -> None:
         """The deploy was undone; what the dead-man would do is done."""
         with self._step("disarm"):
             self._play("disarm", {})
+            self._disarmed()
 
     def _wait(self, name: str, wait: Callable[[Server, Tell], Waited]) -> None:
         with self._step(name) as step:
@@ -142,6 +154,7 @@ class GoLive:
     def _commit(self) -> None:
         with self._step("commit") as step:
             self._play("commit", {"service_keep": self.server.spec.runtime.keep, "service_audit": {"by": self._crew.attempt.by}})
+            self._disarmed()
             step.text = f"last good is {self._release}"
 
     def _step(self, name: str) -> AbstractContextManager[StepDetail]:
@@ -169,5 +182,16 @@ class GoLive:
         host = self.server.shell.host
         self._crew.playbooks.run(playbook, host, {**self._orders(), **variables}, self._tell_task)
 
+    def _note(self) -> None:
+        """For the audit log, should the attempt end here."""
+        if self.armed:
+            left = f"uncommitted: goes back to {self._back_to or 'no server'} within {self.deadman_seconds} s"
+            self._crew.attempt.result["dead_man"] = left
+
+    def _disarmed(self) -> None:
+        self._progress.armed = False
+        self._crew.attempt.result.pop("dead_man", None)
+
     def _tell_task(self, task: TaskResult) -> None:
+        self._progress.take(task)
         self._crew.tell(TaskNews(self.server.shell.host, task))

@@ -17,13 +17,18 @@ from typing import Any
 from ddtree_ops import assets
 from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Locked, Unreachable
 from ddtree_ops.flows.documents import documents
-from ddtree_ops.ports import Operator, Shell, Stream
+from ddtree_ops.ports import Command, Operator, Shell, Stream
 from ddtree_ops.report.safe_text import one_line
 
 BEAT_SECONDS = 5.0  # the host gives up after 30 s of silence
 ANSWER_SECONDS = 25.0
 AGAIN_SECONDS = 1.0
 END_SECONDS = 5.0
+_LONGEST_FIELD = 300
+LOCK_FILE = "/var/lib/ddtree/lock"  # role service: lock.py
+# Whoever takes it signs within moments: so many looks, so far apart.
+SIGNED_LOOKS = 5
+SIGNED_SECONDS = 0.2
 
 
 class HostLock:
@@ -108,6 +113,8 @@ class HostLock:
             try:
                 for said in documents(stream):
                     self._take(said, stream)
+                if not self._held and not self._closing.is_set():
+                    raise HostCommandFailed("it ended without an answer")
             except HostCommandFailed as error:  # its message would quote the whole program
                 last = one_line(error.message.rsplit(":", 1)[-1])
                 raise HostCommandFailed(f"{self._shell.host}: the lock can't be taken: {last}") from error
@@ -116,20 +123,30 @@ class HostLock:
         if said.get("locked") is True:
             self._set(stream)
         elif said.get("locked") is False:
-            raise self._locked(said.get("holder") or {})
+            holder = said.get("holder")
+            raise self._locked(holder if isinstance(holder, Mapping) else {})
         elif said.get("lost"):
-            raise Locked(f"{self._shell.host}: the lock was taken from us: another command works on this host now")
+            self._set(None)
+            raise self._taken()
         elif said.get("ended"):
             with self._changed:
                 self._ended = True
                 self._changed.notify_all()
 
+    def _taken(self) -> Locked:
+        """By whom: they sign the file right after they ended our program there."""
+        for _ in range(SIGNED_LOOKS):
+            with suppress(DdtreeOpsError, ValueError, RecursionError):
+                holder = json.loads(self._shell.run(Command(("cat", LOCK_FILE), timeout=END_SECONDS)).stdout)
+                if isinstance(holder, dict) and holder.get("token") != self.token:
+                    return Locked(f"{self._shell.host}: the lock was taken from us by {_described(holder)}")
+            if self._closing.wait(SIGNED_SECONDS):
+                break
+        return Locked(f"{self._shell.host}: the lock was taken from us")
+
     def _locked(self, holder: Mapping[str, Any]) -> Locked:
-        host = self._shell.host
-        user, controller, command = (one_line(str(holder.get(key, "?"))) for key in ("user", "controller", "command"))
-        since = one_line(str(holder.get("since", "?")))
         return Locked(
-            f"{host}: locked by {user}@{controller} (pid {holder.get('pid', '?')}) since {since}: {command}",
+            f"{self._shell.host}: locked by {_described(holder)}",
             hint="wait until that command has ended, or take the lock from it with --break-lock",
         )
 
@@ -144,6 +161,14 @@ class HostLock:
             self._stream = None
             self._error = error
             self._changed.notify_all()
+
+
+def _described(holder: Mapping[str, Any]) -> str:
+    """`anna@laptop (pid 4711) since 2026-11-30T01:02:03Z: deploy --host ct200`."""
+    user, controller, pid, since, command = (
+        one_line(str(holder.get(key, "?")), _LONGEST_FIELD) for key in ("user", "controller", "pid", "since", "command")
+    )
+    return f"{user}@{controller} (pid {pid}) since {since}: {command}"
 
 
 @contextmanager

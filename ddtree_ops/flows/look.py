@@ -15,12 +15,12 @@ from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import UnitState
 
 
-def look(shell: Shell, port: int) -> HostState:
+def look(shell: Shell, port: int, *, every_release: bool = False) -> HostState:
     """What the host is now. `port` is the wanted one; the unit is the one that runs, whatever port it has.
 
-    Raises Unreachable, HostCommandFailed, Refused (no python3).
+    `every_release`: compare the files of those not in use, too. Raises Unreachable, HostCommandFailed, Refused (no python3).
     """
-    return host_look.parse(_run(shell, host_look.command(port)), shell.host, port).state
+    return host_look.parse(_run(shell, host_look.command(port, every_release=every_release)), shell.host, port).state
 
 
 def look_and_find(shell: Shell, release: Release) -> Look:

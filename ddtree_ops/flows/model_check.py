@@ -6,14 +6,14 @@ The program is roles/model/files/verify_model.py; its docstring says what it rea
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from ddtree_ops import assets
 from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Refused, ServerStalled
 from ddtree_ops.fleet import places
 from ddtree_ops.fleet.release import Release
+from ddtree_ops.flows import model_answer
 from ddtree_ops.flows.documents import documents
+from ddtree_ops.flows.model_answer import Answer, Progress
 from ddtree_ops.flows.progress import LoadNews, Tell
 from ddtree_ops.ports import Clock, Shell, Stream
 from ddtree_ops.units.readiness import Waiting
@@ -31,9 +31,11 @@ def check_models(shell: Shell, clock: Clock, release: Release, tell: Tell) -> st
     Unreachable, HostCommandFailed.
     """
     order = {"models": [one.for_host() for one in release.inputs.model_manifests], "memory": places.MODELS, "workers": 0}
-    program = assets.role_file("model", "verify_model.py").read_text(encoding="utf-8")
+    program, reader = (
+        assets.role_file("model", name).read_text(encoding="utf-8") for name in ("verify_model.py", "model_list.py")
+    )
     try:
-        with shell.stream(("python3", "-c", program)) as stream:
+        with shell.stream(("python3", "-c", program, reader)) as stream:
             stream.send(json.dumps(order).encode() + b"\n")
             answer = _follow(stream, shell.host, clock, tell)
     except HostCommandFailed as error:  # its message would quote the whole program
@@ -42,41 +44,42 @@ def check_models(shell: Shell, clock: Clock, release: Release, tell: Tell) -> st
     return _judge(shell.host, answer)
 
 
-def _follow(stream: Stream, host: str, clock: Clock, tell: Tell) -> Mapping[str, Any]:
-    """Tell the progress until the final document comes."""
+def _follow(stream: Stream, host: str, clock: Clock, tell: Tell) -> Answer:
+    """Tell the progress until the final document comes. Raises HostCommandFailed for answers that are none."""
     start = moved = clock.monotonic()
     done = -1
     for document in documents(stream):
-        if "findings" in document:
-            return document
-        now, progress = clock.monotonic(), document["progress"]
-        if progress["done"] != done:
-            done, moved = progress["done"], now
+        said = model_answer.read(document)
+        if isinstance(said, Answer):
+            return said
+        now = clock.monotonic()
+        if said.done != done:
+            done, moved = said.done, now
         if now - moved > STILL_SECONDS:
-            text = f"{host}: reading {progress['model']} stands still for {now - moved:.0f} s, after {size(done)}"
+            text = f"{host}: reading {said.model} stands still for {now - moved:.0f} s, after {size(done)}"
             raise ServerStalled(text, hint="does its file system hang? A deploy goes on with the files that are left")
-        tell(LoadNews(host, _waiting(progress, now - start)))
+        tell(LoadNews(host, _waiting(said, now - start)))
     raise DdtreeOpsError(f"{host}: the check of the models' files ended without an answer")
 
 
-def _waiting(progress: Mapping[str, Any], elapsed: float) -> Waiting:
-    done, total = progress["done"], progress["total"]
-    eta = int(elapsed * (total - done) / done) if done else None
+def _waiting(progress: Progress, elapsed: float) -> Waiting:
+    done, total = progress.done, progress.total
+    eta = max(0, int(elapsed * (total - done) / done)) if done else None
     segment = f"{SEGMENT}: {size(done)} of {size(total)}"
-    return Waiting(segment, int(100 * done / total) if total else None, eta, elapsed)
+    return Waiting(segment, min(100, 100 * done // total) if total else None, eta, elapsed)
 
 
-def _judge(host: str, answer: Mapping[str, Any]) -> str:
-    errors = [one for one in answer["findings"] if one["severity"] == "error"]
+def _judge(host: str, answer: Answer) -> str:
+    errors = [one for one in answer.findings if one.severity == "error"]
     if errors:
         more = f" (and {len(errors) - 1} files more)" if len(errors) > 1 else ""
-        text = f"{host}: {errors[0]['path']} {errors[0]['problem']}{more}"
-        evidence = tuple(f"model: {one['path']} {one['problem']}" for one in errors[1:_MOST_NAMED])
-        raise Refused(text, hint=errors[0]["fix"], evidence=evidence)
-    words = [f"{answer['remembered']} files known"] if answer["remembered"] else []
-    if answer["checked"]:
-        words.append(f"{answer['checked']} files ({size(answer['bytes'])}) read in {answer['seconds']:.1f} s")
-    words += [f"{one['path']} {one['problem']}" for one in answer["findings"][:_MOST_NAMED]]
+        text = f"{host}: {errors[0].path} {errors[0].problem}{more}"
+        evidence = tuple(f"model: {one.path} {one.problem}" for one in errors[1:_MOST_NAMED])
+        raise Refused(text, hint=errors[0].fix, evidence=evidence)
+    words = [f"{answer.remembered} files known"] if answer.remembered else []
+    if answer.checked:
+        words.append(f"{answer.checked} files ({size(answer.bytes)}) read in {answer.seconds:.1f} s")
+    words += [f"{one.path} {one.problem}" for one in answer.findings[:_MOST_NAMED]]
     return ", ".join(words)
 
 

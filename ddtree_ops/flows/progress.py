@@ -87,7 +87,7 @@ class StepLog:
             yield detail
         except BaseException as error:
             detail.state = StepState.FAILED
-            detail.text = str(error) or type(error).__name__
+            detail.text = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
             raise
         finally:
             ended = Step(name, detail.state, self._clock.monotonic() - start, detail.text, detail.figures)

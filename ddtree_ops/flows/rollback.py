@@ -1,15 +1,22 @@
-"""Go back to an earlier release: lock -> choose -> arm and switch -> restart -> wait -> smoke -> commit."""
+"""Go back to an earlier release: lock -> choose -> arm and switch -> restart -> wait -> smoke -> commit.
+
+One that was never committed has to pass the gate first, as in a deploy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddtree_ops.errors import DdtreeOpsError, Locked, UsageError
+from ddtree_ops.errors import DdtreeOpsError, Locked, Refused, UsageError
+from ddtree_ops.fleet.drift import file_changes
 from ddtree_ops.fleet.state import HostState, Releases, audit, parse_committed
 from ddtree_ops.flows.attempt import Attempt, attempt, result_of
 from ddtree_ops.flows.golive import Crew, GoLive
+from ddtree_ops.flows.interrupted import interrupted_at
 from ddtree_ops.flows.look import look
+from ddtree_ops.flows.mistake import mistake
 from ddtree_ops.flows.progress import StepLog, Tell
 from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.wayback import WayBack, server_of, serving_now
@@ -35,6 +42,7 @@ class Rollback:
         self._log = StepLog(self._host, tell, server.clock)
         self._previous: str | None = None
         self._target: str | None = None
+        self._good: tuple[str, ...] = ()
         self._failure: FailureReport | None = None
 
     def run(self, *, break_lock: bool = False) -> DeploymentReport:
@@ -46,6 +54,9 @@ class Rollback:
                 return report
         except DdtreeOpsError as error:
             return self._report(Outcome.FAILED, serving_now(self._server, error), error)
+        except KeyboardInterrupt:
+            to = f" --to {self._target}" if self._target else ""
+            return interrupted_at(self._server, self._target, self._log.steps, f"`ddtree-ops rollback --host {self._host}{to}`")
 
     def _locked(self, made: Attempt) -> DeploymentReport:
         state = self._choose()
@@ -53,25 +64,33 @@ class Rollback:
         if target == state.current == state.serving and state.dead_man is None:
             return self._report(Outcome.NOTHING_TO_DO, Serving(target))
         crew = Crew(self._playbooks, self._log, self._tell, made)
-        golive = GoLive(server_of(self._server, state, target), crew, target, back_to=state.serving)
+        golive = GoLive(server_of(self._server, state, target), crew, target, back_to=state.serving_here)
         try:
             golive.link("switch", arm=True)
             golive.restart_and_wait()
-            golive.prove(gated=False)
+            golive.prove(gated=target not in self._good)
         except Locked as error:
             return self._report(Outcome.FAILED, serving_now(self._server, error), error)
         except DdtreeOpsError as error:
             self._failure = golive.failure
-            back = WayBack(self._server, crew, state).go(golive, state.serving, error)
-            return self._report(Outcome.FAILED, back.serving, error)
+            return self._go_back(golive, WayBack(self._server, crew, state), state.serving, error)
+        except Exception as error:  # noqa: BLE001 - as in a deploy
+            way = WayBack(self._server, crew, state)
+            return self._go_back(golive, way, state.serving, mistake(self._host, error))
         return self._report(Outcome.DEPLOYED, Serving(target))
+
+    def _go_back(self, golive: GoLive, way: WayBack, former: str | None, error: DdtreeOpsError) -> DeploymentReport:
+        back = way.go(golive, former, error)
+        code, told = back.told(error, golive, former)
+        return replace(self._report(Outcome.ROLLED_BACK if back.again else Outcome.FAILED, back.serving, told), exit_code=code)
 
     def _choose(self) -> HostState:
         with self._log.step("look") as step:
-            state = look(self._server.shell, self._server.port)
+            state = look(self._server.shell, self._server.port, every_release=True)
             self._previous = state.current
-            good = parse_committed(self._server.shell.run(audit()).stdout)
-            self._target = choose(state, good, self._wanted, self._host)
+            self._good = parse_committed(self._server.shell.run(audit()).stdout)
+            self._target = choose(state, self._good, self._wanted, self._host)
+            refuse_damaged(state, self._target, self._host)
             step.text = f"from {state.current or 'none'} to {self._target}"
         return state
 
@@ -90,6 +109,16 @@ class Rollback:
             hint=error.hint if error and not self._failure else None,
             evidence=error.evidence if error else (),
             failure=self._failure,
+        )
+
+
+def refuse_damaged(state: HostState, target: str, host: str) -> None:
+    """Raises Refused for a release whose files aren't as they were staged: what it would serve is anybody's guess."""
+    damage = [change.what for change in file_changes(state.files.get(target))]
+    if damage:
+        raise Refused(
+            f"{host}: release {target} isn't as it was staged ({', '.join(damage[:5])})",
+            hint="deploy its spec again, which stages it anew, or choose another with --to",
         )
 
 

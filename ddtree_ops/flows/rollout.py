@@ -1,22 +1,27 @@
 """Many hosts at once: a thread for each, all looked at first, then let go in turns; every one that began also ends.
 
 The caller's thread decides and asks; host threads only run their job and wait for their turn. The first interruption lets no
-host begin any more and ends the running ones at their next step; each host's report says where it stands.
+host begin any more and ends the running ones at their next step; each host's report says where it stands. The second one waits
+no longer than it takes to ask the hosts.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.fleet.plan import Plan
 from ddtree_ops.flows import rollout_reports
+from ddtree_ops.flows.interrupted import interrupted
 from ddtree_ops.flows.progress import HostEnded, HostWaits, News, StepEnded, Tell
 from ddtree_ops.flows.schedule import Policy, Schedule
 from ddtree_ops.report.deployment import DeploymentReport, Step
+
+HURRY_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ class Rollout:
         self._on_begin = on_begin
         self._on_interrupt = on_interrupt
         self._interrupted = threading.Event()
+        self._deadline: float | None = None  # after the second interruption
         self._events: SimpleQueue[_Event] = SimpleQueue()
         self._tell = tell
         self._turns = {host: Turn(host, self._events, tell, self._interrupted) for host in self._hosts}
@@ -108,27 +114,40 @@ class Rollout:
         return self._interrupted.is_set()
 
     def interrupt(self) -> None:
-        """Begin no more hosts, end the running ones. Safe in a signal handler (SimpleQueue.put is reentrant)."""
+        """Begin no more hosts, end the running ones; again: hurry. Safe in a signal handler (SimpleQueue.put is reentrant)."""
         self._events.put(_Interrupted())
 
     def run(self) -> tuple[DeploymentReport, ...]:
         """All reports, in the order of the hosts."""
         try:
             self._look()
-            while not self._schedule.over:
-                self._take(self._events.get())
+            while not self._schedule.over and (event := self._next()) is not None:
+                self._take(event)
         except BaseException:
             self._interrupted.set()
             self._answer(self._schedule.waiting, go=False)
             raise
-        why = self._schedule.stopped or ""
-        return tuple(self._reports.get(host) or rollout_reports.not_begun(host, why) for host in self._hosts)
+        return tuple(self._reports.get(host) or self._without(host) for host in self._hosts)
+
+    def _next(self) -> _Event | None:
+        """None: it takes too long now."""
+        if self._deadline is None:
+            return self._events.get()
+        try:
+            return self._events.get(timeout=max(0.0, self._deadline - time.monotonic()))
+        except Empty:
+            return None
+
+    def _without(self, host: str) -> DeploymentReport:
+        """A host that wrote no report of its own."""
+        turn = self._turns[host]
+        if turn.begun:
+            return interrupted(host, None, turn.steps)
+        return rollout_reports.not_begun(host, self._schedule.stopped or "")
 
     def _take(self, event: _Event) -> None:
         if isinstance(event, _Interrupted):
-            self._schedule.stop("interrupted")
-            self._interrupted.set()
-            self._on_interrupt()
+            self._interrupt()
         elif isinstance(event, _Planned):
             self._plans[event.host] = event.plan
             self._schedule.planned(event.host)
@@ -142,6 +161,14 @@ class Rollout:
         elif begins := tuple(self._schedule.begins()):
             self._on_begin(begins)
             self._answer(begins, go=True)
+
+    def _interrupt(self) -> None:
+        if self._interrupted.is_set():
+            self._deadline = self._deadline or time.monotonic() + HURRY_SECONDS
+        else:
+            self._schedule.stop("interrupted")
+            self._interrupted.set()
+            self._on_interrupt()
 
     def _look(self) -> None:
         for host in self._schedule.looks():
@@ -172,7 +199,7 @@ class Rollout:
         try:
             report = self._job(turn)
         except KeyboardInterrupt:
-            report = rollout_reports.interrupted(turn.host, None, turn.steps)
+            report = interrupted(turn.host, None, turn.steps)
         except DdtreeOpsError as error:
             report = rollout_reports.failed(turn.host, error, turn.steps)
         except BaseException as error:  # noqa: BLE001 - a mistake of ours must not hang the other hosts

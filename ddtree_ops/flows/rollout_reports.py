@@ -1,18 +1,15 @@
-"""Reports of hosts whose own flow could not write one: not begun, interrupted, or broken by a mistake of ours."""
+"""Reports of hosts whose own flow could not write one: not begun, or broken by a mistake of ours."""
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.flows.server import Server
-from ddtree_ops.flows.wayback import serving_now
-from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving, Step, StepState
+from ddtree_ops.flows.mistake import mistake
+from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving, Step
 
 NOT_BEGUN_EXIT = 6
-INTERRUPTED_EXIT = 130
 UNKNOWN = Serving(None, known=False)
 
 
@@ -31,21 +28,6 @@ def not_begun(host: str, why: str, seen: DeploymentReport | None = None) -> Depl
     )
 
 
-def interrupted(host: str, release: str | None, steps: Sequence[Step], serving: Serving = UNKNOWN) -> DeploymentReport:
-    """Stopped by a person, at its last step."""
-    last = steps[-1] if steps else None
-    where = "before its first step" if last is None else f"{'in' if last.state is StepState.FAILED else 'after'} {last.name}"
-    report = _report(host, Outcome.INTERRUPTED, INTERRUPTED_EXIT, steps, serving)
-    hint = f"the same deploy takes it up again; `ddtree-ops rollback --host {host}` goes back"
-    return replace(report, release=release, error=f"{host}: interrupted {where}", hint=hint)
-
-
-def interrupted_at(server: Server, release: str, steps: Sequence[Step]) -> DeploymentReport:
-    """The same, with what the host serves now."""
-    serving = serving_now(server, DdtreeOpsError("interrupted"))
-    return interrupted(server.shell.host, release, steps, serving)
-
-
 def failed(host: str, error: DdtreeOpsError, steps: Sequence[Step]) -> DeploymentReport:
     """An expected error outside the flow itself."""
     report = _report(host, Outcome.FAILED, error.exit_code, steps, UNKNOWN)
@@ -55,8 +37,8 @@ def failed(host: str, error: DdtreeOpsError, steps: Sequence[Step]) -> Deploymen
 def crashed(host: str, error: BaseException, steps: Sequence[Step]) -> DeploymentReport:
     """A mistake of ours: the traceback is the evidence."""
     report = _report(host, Outcome.FAILED, 1, steps, UNKNOWN)
-    lines = tuple("".join(traceback.format_exception(error)).splitlines()[-30:])
-    return replace(report, error=f"{host}: a mistake in ddtree-ops: {type(error).__name__}: {error}", evidence=lines)
+    told = mistake(host, error)
+    return replace(report, error=told.message, hint=told.hint, evidence=told.evidence)
 
 
 def _report(host: str, outcome: Outcome, exit_code: int, steps: Sequence[Step], serving: Serving) -> DeploymentReport:

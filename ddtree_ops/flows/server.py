@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ddtree_ops.errors import Unreachable
 from ddtree_ops.flows.attempt import Unrecorded
 from ddtree_ops.flows.look import unit_state
-from ddtree_ops.ports import AuditLog, Clock, Http, Shell
+from ddtree_ops.ports import AuditLog, Clock, Http, HttpRequest, HttpResponse, Shell
 from ddtree_ops.units.systemctl import UnitState, unit_name
 
 if TYPE_CHECKING:
@@ -28,6 +29,16 @@ class Server:
     @property
     def unit(self) -> str:
         return unit_name(self.port)
+
+    def ask(self, request: HttpRequest) -> HttpResponse:
+        """Like http.request, and once more over a new connection if that was lost meanwhile: for questions that change nothing.
+
+        A session that was cut says nothing of the server. Raises Unreachable, TimeoutError.
+        """
+        try:
+            return self.http.request(request)
+        except Unreachable:
+            return self.http.request(request)
 
     def state(self) -> UnitState:
         return unit_state(self.shell, self.unit)

@@ -52,6 +52,6 @@ def canaries(server: Server) -> tuple[Canary, ...]:
 def _ask(server: Server, canary: Canary, bearer: str | None) -> SmokeResult:
     request = smoke.request(canary, server.port, REQUEST_TIMEOUT_SECONDS, bearer)
     try:
-        return smoke.judge(canary, server.http.request(request))
+        return smoke.judge(canary, server.ask(request))
     except TimeoutError as error:
         return SmokeResult(canary.prompt, "", REQUEST_TIMEOUT_SECONDS, 0, None, str(error))

@@ -97,6 +97,6 @@ class _Installed:
         try:
             records = json.loads(manifest)["records"]
             wanted = records["/".join(record.rsplit("/", 2)[-2:])]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return False
         return bool(self._shell.run(Command(("sha256sum", "--", record))).stdout.split(" ")[0] == wanted)

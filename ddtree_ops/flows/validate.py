@@ -25,7 +25,7 @@ def validate(shell: Shell, release: str) -> str:
     done = shell.run(command(release))
     try:
         answer = json.loads(done.stdout)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = {"message": (done.stderr or done.stdout).strip()}
     if done.exit_code == ExitCode.REFUSED:
         raise Refused(

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ddtree_ops.errors import DdtreeOpsError, ServerStopped, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, Locked, ServerStopped, Unreachable
 from ddtree_ops.fleet.state import HostState
 from ddtree_ops.flows.look import look
+from ddtree_ops.flows.mistake import Mistake
 from ddtree_ops.flows.server import Server
 from ddtree_ops.report.deployment import Serving
 
 if TYPE_CHECKING:  # loaded when a host is changed: most looks end with nothing to do
     from ddtree_ops.flows.golive import Crew, GoLive
+
+
+ROLLED_BACK_EXIT = 8
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,23 @@ class WentBack:
     serving: Serving
     error: DdtreeOpsError | None = None
     linked: bool = False
+
+    @property
+    def again(self) -> bool:
+        """The former release was restarted and serves again."""
+        return self.error is None and not self.linked and self.serving.release is not None
+
+    def told(self, why: DdtreeOpsError, failed: GoLive, target: str | None) -> tuple[int, DdtreeOpsError]:
+        """Exit code and error of the whole: `why` it went back, and what went wrong on the way."""
+        if self.error is None:
+            return ROLLED_BACK_EXIT if self.again and not isinstance(why, Mistake) else why.exit_code, why
+        text = f"{why.message}; and the way back failed: {self.error.message}"
+        if isinstance(self.error, Locked):  # whoever has the lock now decides what becomes of the host
+            return self.error.exit_code, DdtreeOpsError(text, evidence=why.evidence)
+        hint = f"ddtree-ops deploy --host {failed.server.shell.host}"
+        if failed.armed:
+            hint = f"the host goes back to {target or 'no server'} by itself within {failed.deadman_seconds} s; or deploy again"
+        return why.exit_code, DdtreeOpsError(text, hint=hint, evidence=why.evidence)
 
 
 class WayBack:
@@ -41,7 +62,7 @@ class WayBack:
                 went = self._stop(failed.server)
             else:
                 went = self._restart(target)
-            if failed.armed:
+            if failed.touched:
                 failed.disarm()
         except DdtreeOpsError as error:
             return WentBack(serving_now(self._server, error), error)
@@ -55,8 +76,9 @@ class WayBack:
 
     def _undo_link(self, failed: GoLive, target: str | None) -> WentBack:
         """The server was not touched, or stopped by somebody, and must be left so; only the link may have moved."""
-        linked = target or self._state.current
-        if linked is not None and failed.armed:
+        current = self._state.current
+        linked = target or (current if self._state.manifest(current) else None)
+        if linked is not None and failed.touched:
             self._live(linked).link("link back")
         serving = None if failed.restarted else self._state.serving
         return WentBack(Serving(serving), linked=True)
@@ -76,8 +98,8 @@ class WayBack:
 
 
 def good_release(state: HostState) -> str | None:
-    """Where the way back leads: the last good release if it is still there, else what serves now."""
-    return state.last_good if state.manifest(state.last_good) else state.serving
+    """Where the way back leads: the last good release if it is still there, else what serves now and is there."""
+    return state.last_good if state.manifest(state.last_good) else state.serving_here
 
 
 def server_of(server: Server, state: HostState, release: str) -> Server:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -24,7 +25,9 @@ def main(wanted: str, programs: dict[str, str]) -> None:
     answer = look(want)
     answer["programs"] = {name: children.finish(child) for name, child in started.items()}
     answer["seconds"] = round(time.monotonic() - begun, 4)
-    json.dump(answer, sys.stdout)
+    # Half a surrogate pair, as in a name that isn't UTF-8, is no JSON to others.
+    sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+    sys.stdout.flush()
 
 
 def look(want: dict[str, Any]) -> dict[str, Any]:
@@ -36,6 +39,8 @@ def look(want: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "schema": SCHEMA,
         "links": links,
+        "not_links": releases.not_links(want["root"]),
+        "no_state": not os.path.isdir(want["state"]),
         "releases": manifests,
         "leftovers": releases.leftovers(want["root"]),
         "lock": standing.lock(want["state"]),
@@ -44,5 +49,6 @@ def look(want: dict[str, Any]) -> dict[str, Any]:
     }
     answer.update(units.answers(asked) if asked else {"units": [], "units_problem": None})
     used = {want["release"], links.get("current"), *(unit["release"] for unit in answer["units"])}
-    answer["files"] = {name: files.check(want["root"], name) for name in sorted(used & answer["releases"].keys())}
+    checked = answer["releases"].keys() if want["every_release"] else used & answer["releases"].keys()
+    answer["files"] = {name: files.check(want["root"], name) for name in sorted(checked)}
     return answer

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from typing import Any
 
 MOST_BYTES = 256 << 20  # a list of 50,000 files has 12 MiB
+LINKS = ("current", "last-good")
 # Long lists that only a thorough check needs.
 _LONG = ("records", "packages", "unowned")
 
@@ -20,6 +22,18 @@ def links(root: str) -> dict[str, str]:
             found[name] = os.path.basename(os.readlink(f"{root}/{name}").rstrip("/"))  # pathlib costs 6 ms
         except OSError:
             continue
+    return found
+
+
+def not_links(root: str) -> dict[str, str]:
+    """What lies where a link to a release belongs, and links that interrupted switches left: {"current": "a directory"}."""
+    found = {}
+    for name in _names(root):
+        place = f"{root}/{name}"
+        if name in LINKS and not os.path.islink(place):
+            found[name] = "a directory" if os.path.isdir(place) else "a file"
+        elif os.path.islink(place) and any(name.startswith(f".{link}.") for link in LINKS):
+            found[name] = "left by an interrupted switch"
     return found
 
 
@@ -40,7 +54,7 @@ def port(manifest: Any) -> str | None:
     if not isinstance(argv, list) or "--port" not in argv[:-1]:
         return None
     text = str(argv[argv.index("--port") + 1])
-    return text if text.isdigit() else None
+    return text if is_number(text) else None
 
 
 def settings(root: str, release: str) -> dict[str, Any] | None:
@@ -64,12 +78,32 @@ def leftovers(root: str) -> list[dict[str, Any]]:
 
 def read_object(path: str) -> dict[str, Any] | None:
     """A file with a JSON object; None when there is none, or it is damaged."""
+    data = read_bytes(path, MOST_BYTES)
+    if data is None:
+        return None
     try:
-        with open(path, "rb") as stream:
-            found = json.loads(stream.read(MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(data)
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def read_bytes(path: str, most: int) -> bytes | None:
+    """The beginning of a regular file; None for anything else: a FIFO has no end, and opening some devices does something."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        # O_NONBLOCK: it may be another file by now.
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with open(number, "rb") as stream:
+            return stream.read(most) if stat.S_ISREG(os.fstat(number).st_mode) else None
+    except (OSError, ValueError):  # a NUL byte in the path
+        return None
+
+
+def is_number(text: str) -> bool:
+    """A whole number that int() takes; str.isdigit() is also true of `²`, and int() refuses thousands of digits."""
+    return text.isascii() and text.isdigit() and len(text) < 20
 
 
 def _names(directory: str) -> list[str]:

@@ -9,12 +9,14 @@ from typing import Any
 
 from .releases import read_object
 
+MOST_SECONDS = 1e10
+
 
 def lock(state: str) -> dict[str, Any] | None:
     """The lock file's content while somebody holds it, by flock(2); without that its content means nothing."""
     path = f"{state}/lock"
     try:
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # it may be a FIFO
     except OSError:
         return None
     try:
@@ -27,14 +29,19 @@ def lock(state: str) -> dict[str, Any] | None:
 
 
 def dead_man(state: str) -> dict[str, Any] | None:
-    """deadman.json, with `seconds_left` by this boot's clock; null after a reboot, when the deadline is another clock's."""
+    """deadman.json, with `seconds_left` by this boot's clock; null after a reboot, when the deadline is another clock's.
+
+    What can't be read is an object without a release: whoever looks has to know that the file is there.
+    """
     path = f"{state}/deadman.json"
     if not os.path.lexists(path):
         return None
     found = read_object(path) or {}
     deadline, boot = found.get("deadline"), found.get("boot_id")
     found["seconds_left"] = None
-    if isinstance(deadline, (int, float)) and isinstance(boot, str) and boot.replace("-", "") == _boot_id():
+    # JSON also has NaN, 1e999, and numbers that no float can take.
+    this_boot = isinstance(boot, str) and boot.replace("-", "") == _boot_id()
+    if this_boot and isinstance(deadline, (int, float)) and abs(deadline) < MOST_SECONDS:
         found["seconds_left"] = round(deadline - time.clock_gettime(time.CLOCK_BOOTTIME), 1)
     return found
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 from typing import Any
+
+from .releases import is_number, read_bytes
 
 SECONDS = 20.0
 # Where `systemctl edit` and `systemctl set-property` put what changes one unit; and their --runtime.
 DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system", "/etc/systemd/system.control", "/run/systemd/system.control")
 MOST_BYTES = 1 << 20
+_DELETED = " (deleted)"
+_MOVED = re.compile(r"\.replaced-(?P<replaced>.+)-[0-9]+|\.(?:removing|staging)-(?P<other>.+)")
 
 
 def ask(command: list[str]) -> subprocess.Popen[bytes] | str:
@@ -40,14 +45,16 @@ def answers(asked: subprocess.Popen[bytes] | str) -> dict[str, Any]:
 def _unit(block: str) -> dict[str, Any]:
     values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
     pid = values.get("MainPID", "0")
-    text = _read(values.get("FragmentPath", ""))
+    text = read_bytes(values.get("FragmentPath", ""), MOST_BYTES)
+    release, gone = _release(pid) if is_number(pid) and pid != "0" else (None, None)
     return {
         "show": block,
         "drop_ins": _drop_ins(values.get("Id", "")),
         "digest": hashlib.sha256(text).hexdigest() if text is not None else None,
         "command": _command(text or b""),
-        "release": _release(pid) if pid.isdigit() and pid != "0" else None,
-        "argv": _arguments(pid) if pid.isdigit() and pid != "0" else None,
+        "release": release,
+        "release_gone": gone,
+        "argv": _arguments(pid) if is_number(pid) and pid != "0" else None,
     }
 
 
@@ -60,18 +67,28 @@ def _drop_ins(unit: str) -> list[str]:
     return found
 
 
-def _release(pid: str) -> str | None:
-    """The unit starts its process in the release's directory (WorkingDirectory=)."""
+def _release(pid: str) -> tuple[str | None, str | None]:
+    """The unit starts its process in the release's directory (WorkingDirectory=): the release, or one that is gone.
+
+    A directory that was removed shows as "NAME (deleted)" (proc_pid_cwd(5)); staging renames one that it replaces, and
+    pruning one that it removes.
+    """
     try:
         directory, name = os.path.split(os.readlink(f"/proc/{pid}/cwd"))
     except OSError:
-        return None
-    return name if os.path.basename(directory) == "releases" and name else None
+        return None, None
+    if os.path.basename(directory) != "releases":
+        return None, None
+    whole = name.removesuffix(_DELETED)
+    moved = _MOVED.fullmatch(whole)
+    if moved:
+        return None, moved["replaced"] or moved["other"]
+    return (whole, None) if whole == name else (None, whole)
 
 
 def _arguments(pid: str) -> list[str] | None:
     """/proc/PID/cmdline, proc_pid_cmdline(5): arguments ended by NUL bytes; empty for a process that has just ended."""
-    data = _read(f"/proc/{pid}/cmdline")
+    data = read_bytes(f"/proc/{pid}/cmdline", MOST_BYTES)
     return [word.decode("utf-8", "replace") for word in data[:-1].split(b"\0")] if data else None
 
 
@@ -79,11 +96,3 @@ def _command(text: bytes) -> list[str] | None:
     """The words of ExecStart= in a unit file of ours: one line, nothing quoted, no specifiers."""
     lines = [line for line in text.decode("utf-8", "replace").splitlines() if line.startswith("ExecStart=")]
     return lines[-1].partition("=")[2].split() if lines else None
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(MOST_BYTES)
-    except OSError:
-        return None

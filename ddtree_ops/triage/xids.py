@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ddtree_ops.units.whole_number import whole_number
+
 
 class Fault(IntEnum):
     """What a message is about; of several in one event the smallest is where it began."""
@@ -137,7 +139,7 @@ def read_xid(words: str) -> Xid | None:
     found = _XID.match(words)
     if found:
         before = _BEFORE.search(found["text"])
-        pid = int(found["pid"]) if found["pid"] and found["pid"].isdigit() else None
+        pid = whole_number(found["pid"])
         return Xid(found["pci"], int(before[1] if before else found["number"]), pid, found["text"])
     found = _SXID.match(words)
     if found:

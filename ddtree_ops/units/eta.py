@@ -9,6 +9,7 @@ This file has no dependencies: it is shipped in the wheel `sglang-ddtree` as wel
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -67,11 +68,18 @@ class Boot:
                 str(data["invocation"]),
                 str(data["started"]),
                 Outcome(data["outcome"]),
-                float(data["seconds"]),
-                tuple((str(name), float(seconds)) for name, seconds in data["segments"]),
+                _seconds(data["seconds"]),
+                tuple((str(name), _seconds(seconds)) for name, seconds in data["segments"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ValueError(f"not a boot record: {error}") from None
+
+
+def _seconds(value: object) -> float:
+    """Raises ValueError, OverflowError for what no clock gives."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{ascii(value)[:40]} seconds")
+    return float(value)
 
 
 class Progress(Protocol):

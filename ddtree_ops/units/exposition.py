@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 MOST_LINE_BYTES = 16384
 MOST_SAMPLES = 4096
+MOST_LABELS = 64
 # Written so that no two neighbouring parts can match the same character: no backtracking on hostile lines.
 _NAME = re.compile(rb"[A-Za-z_:][A-Za-z0-9_:]*")
 _LABEL = re.compile(rb'([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*')
@@ -65,7 +66,7 @@ def _labels(line: bytes, at: int) -> tuple[Labels, int] | None:
     found: dict[str, str] = {}
     while line[at : at + 1] != b"}":
         match = _LABEL.match(line, at)
-        if match is None or match.group(1).decode() in found:
+        if match is None or match.group(1).decode() in found or len(found) == MOST_LABELS:
             return None
         found[match.group(1).decode()] = _unescaped(match.group(2))
         at = match.end()

@@ -6,7 +6,7 @@ without data never passes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +16,7 @@ from ddtree_ops.units.tree_counters import Growth, NoGrowth
 MOST_UNEXPLAINED = 0.02  # of our own tokens: more in the counters than that is other clients' work
 AGREEMENT = 0.02  # how far counters and meta_info may be apart on the same requests
 LEAST_STEPS = 16  # fewer verify steps are no data
+LEAST_COMPARED = 8  # prompts (all of a smaller set), and never less than half of the set: fewer say nothing of the others
 
 
 class Verdict(StrEnum):
@@ -103,7 +104,7 @@ def judge(wanted: Wanted, seen: Seen) -> Judgement:
     findings = [_algorithm(wanted, seen.server_info), _answered(seen), counted]
     if length is not None:
         findings.append(_acceptance(length, least, wanted))
-    equality, equal, compared = _equality(wanted, seen.answers)
+    equality, equal, compared = _equality(wanted, seen)
     if equality is not None:
         findings.append(equality)
     return Judgement(tuple(findings), length.value if length else None, least, equal, compared)
@@ -213,15 +214,21 @@ def _acceptance(length: _Length, least: float, wanted: Wanted) -> Finding:
     return Finding("acceptance", Verdict.PASSED, f"acceptance length {length.value:.2f}, at least {least:.2f} ({source})")
 
 
-def _equality(wanted: Wanted, answers: Sequence[GateAnswer]) -> tuple[Finding | None, int | None, int | None]:
+def _equality(wanted: Wanted, seen: Seen) -> tuple[Finding | None, int | None, int | None]:
     if wanted.recording is None:
         return None, None, None
-    found = compare(wanted.recording, answers, wanted.prefix_tokens)
+    found = compare(wanted.recording, seen.answers, wanted.prefix_tokens)
     if not found.compared:
         return Finding("equality", Verdict.INCONCLUSIVE, "no answer could be compared with a recorded one"), 0, 0
     text = f"{found.equal} of {found.compared} answers are the recorded ones over {wanted.prefix_tokens} tokens"
     if found.unstable:
         text += f" ({found.unstable} recorded ones were not steady and don't count)"
+    least = max(min(LEAST_COMPARED, seen.asked), -(-seen.asked // 2))
+    # So many differ that the others couldn't make up for them.
+    hopeless = found.equal + seen.asked - found.compared < wanted.least_equal * seen.asked
+    if found.compared < least and not hopeless:
+        text = f"only {text}; of {seen.asked} prompts at least {least} must be comparable"
+        return Finding("equality", Verdict.INCONCLUSIVE, text, found.differences), found.equal, found.compared
     if found.equal < wanted.least_equal * found.compared:
         text += f"; at least {wanted.least_equal:.0%} must be"
         return Finding("equality", Verdict.REFUSED, text, found.differences), found.equal, found.compared

@@ -92,7 +92,8 @@ def request(prompt: GatePrompt, max_tokens: int, port: int, timeout: float, bear
 def read(prompt: GatePrompt, response: HttpResponse) -> GateAnswer:
     """Judge and read one answer; never raises on a strange one. An empty answer is an answer: greedy text may end at once."""
     if response.status == 0:
-        return failed(prompt, "the connection was refused or broken off", lost=True)
+        why = response.problem or "the connection was refused or broken off"
+        return failed(prompt, why, lost=response.problem is None)
     if response.status != 200:
         return failed(prompt, f"HTTP {response.status}: {short(response.body)}")
     answer = read_answer(response.body)

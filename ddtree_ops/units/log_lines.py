@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 # `[2026-11-29 18:38:25 TP1]`, with data or pipeline parallelism `[... DP0 PP0 TP0]`; one rank alone has no prefix.
-_HEADER = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?P<ranks>(?: [A-Z]+\d+){0,6})\] ")
+_HEADER = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?P<ranks>(?: [A-Z]{1,8}\d{1,6}){0,6})\] ")
 _HEADER_AFTER_BAR = re.compile(r"(?<=\])(?=" + _HEADER.pattern.replace("?P<ranks>", "?:") + ")")
 # tqdm: `name:  25%|##   | 1/4 [00:45<...`; SGLang's own: `name:   0% Completed | 0/1 [...`
 _PERCENT = re.compile(r"(?<!\d)(?P<percent>\d{1,3})%(?: Completed)? ?\|")

@@ -19,15 +19,18 @@ QUIET_SECONDS = 0.3
 LINGER_SECONDS = 1.0
 # After a right answer over HTTP, so long may the launcher take to tell systemd: whoever asks next shall see `active`.
 SETTLE_SECONDS = 5.0
+# Between the stop and the start of a restart a unit is inactive for a moment; one that stays so was stopped by somebody.
+STOPPED_SECONDS = 3.0
 # The launcher judges a stall itself; only when it is silent, too, do we, and so much later.
 STALL_MARGIN_SECONDS = 30.0
 
 _LONGEST_REASON = 200
 _LAUNCHER = "ddtree launcher: "
 _LAUNCHER_STALLED = f"{_LAUNCHER}stalled: "
+_STOPPED = "the unit was stopped"
 _SYSTEMD = 1  # the service manager's pid
 _ENDED = re.compile(r"\S+: (?:Main process exited|Failed with result)")  # systemd 252, service.c and unit.c
-_STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>\d+)%)?(?: eta (?P<eta>\d+)s)?$")
+_STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>[0-9]{1,3})%)?(?: eta (?P<eta>[0-9]{1,9})s)?$")
 
 # Status texts of the launcher from `Uvicorn running` on.
 _PORT_IS_OPEN = ("warmup", "serving", "ready")
@@ -101,6 +104,7 @@ class Readiness:
         self._moved = started
         self._fatal_at: float | None = None
         self._heard = started
+        self._inactive_since: float | None = None
         self._fatal_reason = ""
         self._crash = CrashWatch()
         self._end: Verdict | None = None
@@ -136,6 +140,12 @@ class Readiness:
 
     def unit(self, state: UnitState, now: float) -> None:
         """A look at the unit."""
+        if state.active is not Active.INACTIVE:
+            self._inactive_since = None
+        elif self._inactive_since is None:
+            self._inactive_since = now
+        elif now - self._inactive_since >= STOPPED_SECONDS:
+            self._mark_fatal(now, _STOPPED)
         if state.invocation and state.invocation == self._old:
             return
         # While a start goes on, every answer counts: the launcher judges a stall, and if it hangs itself, the start times out,
@@ -205,7 +215,7 @@ class Readiness:
         if state.failed:
             return state.status_text or f"{state.active.value}, result {state.result}, exit status {state.exit_status}"
         if state.active is Active.INACTIVE:
-            return "the unit was stopped"
+            return _STOPPED
         return "this run ended and another one began: the host was rebooted, or systemd started the unit again"
 
     def _mark_fatal(self, now: float, reason: str) -> None:

@@ -52,7 +52,7 @@ def request(canary: Canary, port: int, timeout: float, bearer: str | None) -> Ht
 def judge(canary: Canary, response: HttpResponse) -> SmokeResult:
     """Is this a right answer to the canary? Never raises on a strange body: it becomes the problem."""
     if response.status == 0:
-        return _bad(canary, response, "the connection was refused or broken off")
+        return _bad(canary, response, response.problem or "the connection was refused or broken off")
     if response.status != 200:
         return _bad(canary, response, f"HTTP {response.status}: {short(response.body)}")
     answer = read_answer(response.body)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ddtree_ops.ports import Command
+from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 
 PROPERTIES = (
     "Id",
@@ -30,7 +31,7 @@ SERVERS = "ddtree-server@*.service"
 
 
 class Active(StrEnum):
-    """ActiveState of org.freedesktop.systemd1.Unit."""
+    """ActiveState of org.freedesktop.systemd1.Unit. UNKNOWN is what a newer systemd may say: neither up nor down."""
 
     ACTIVE = "active"
     RELOADING = "reloading"
@@ -40,6 +41,11 @@ class Active(StrEnum):
     DEACTIVATING = "deactivating"
     MAINTENANCE = "maintenance"
     REFRESHING = "refreshing"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, _value: object) -> Active:
+        return cls.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,7 @@ class UnitState:
     @property
     def port(self) -> int | None:
         """The port in the unit's name."""
-        text = self.name.partition("@")[2].removesuffix(".service")
-        return int(text) if text.isdigit() else None
+        return whole_number(self.name.partition("@")[2].removesuffix(".service"), MOST_PORT)
 
     @property
     def serving(self) -> bool:
@@ -166,4 +171,4 @@ def reset_failed(unit: str) -> Command:
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text and text.isdigit() else 0
+    return whole_number(text) or 0

@@ -6,7 +6,6 @@ accepted drafts, so the steps of single requests are `committed - accepted`, wha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from ddtree_ops.units.exposition import Labels, parse_samples
 
 PREFIX = "sglang_ddtree_"
 NEEDED = ("committed_tokens_total", "accepted_tokens_total", "verify_steps_total")
+MOST_COUNT = 2.0**63  # no server decodes more
 USEFUL = ("proposed_tokens_total", "graph_fallbacks_total")
 # Ranks that compute one and the same step: if each of them reported it, it would still be one step.
 _SAME_STEP = ("tp_rank", "pp_rank", "moe_ep_rank")
@@ -23,7 +23,7 @@ Series = tuple[str, Labels]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The counters at one moment, by name (without the prefix) and labels. A bad value (NaN, infinite, negative) is left out."""
+    """The counters at one moment, by name (without the prefix) and labels. NaN, negative and beyond MOST_COUNT are left out."""
 
     values: Mapping[Series, float]
 
@@ -62,7 +62,7 @@ def read_counters(body: bytes) -> Counters:
     values: dict[Series, float] = {}
     for sample in parse_samples(body, PREFIX):
         name = sample.name.removeprefix(PREFIX)
-        if name not in NEEDED + USEFUL or not (math.isfinite(sample.value) and sample.value >= 0):
+        if name not in NEEDED + USEFUL or not 0 <= sample.value <= MOST_COUNT:
             continue
         key = (name, tuple(label for label in sample.labels if label[0] not in _SAME_STEP))
         values[key] = max(values.get(key, 0.0), sample.value)

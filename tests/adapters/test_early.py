@@ -9,7 +9,7 @@ import pytest
 
 from ddtree_ops.adapters import early
 from ddtree_ops.adapters.ssh import SshShell, _drain
-from ddtree_ops.errors import Unreachable
+from ddtree_ops.errors import HostCommandFailed, Unreachable
 from ddtree_ops.fleet.inventory import Host, load_fleet
 from ddtree_ops.ports import Command
 
@@ -52,10 +52,19 @@ def test_a_closed_shell_begins_nothing(tmp_path: Path) -> None:
             server.accept()
 
 
-def test_endless_output_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddtree_ops.adapters.ssh.MOST_BYTES", 1000)
+def test_endless_output_ends() -> None:
     left, right = socket.socketpair()
     with left, right:
         right.sendall(b"x" * 4000)
         with pytest.raises(OverflowError):
-            _drain(left, lambda size: left.recv(min(size, 100)), deadline=float("inf"))
+            _drain(left, lambda size: left.recv(min(size, 100)), float("inf"), 1000)
+
+
+def test_the_command_says_how_much_it_may_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = SshShell(host(tmp_path, 1))
+    left, right = socket.socketpair()
+    with left, right:
+        right.sendall(b"x" * 4000)
+        monkeypatch.setattr(shell, "_open", lambda _argv: left)
+        with pytest.raises(HostCommandFailed, match="`python3` prints more than 0 MiB"):
+            shell.run(Command(("python3", "-c", "x"), most_bytes=1000))

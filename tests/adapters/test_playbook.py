@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from ddtree_host import durable, fence
+from ddtree_host.places import Places
 from ddtree_ops import assets
 from ddtree_ops.adapters.playbook import AnsiblePlaybooks
-from ddtree_ops.errors import PlaybookFailed
+from ddtree_ops.errors import Locked, PlaybookFailed
 from ddtree_ops.ports import TaskResult, TaskState
 
 SECONDS = 60.0
@@ -138,3 +140,19 @@ def test_a_playbook_that_cannot_be_read_did_not_run(playbooks: AnsiblePlaybooks,
         playbooks.leave(host)
     with pytest.raises(PlaybookFailed, match="did not run"):
         playbooks.run("any", "a", variables(tmp_path, 1), lambda _task: None)
+
+
+def test_a_module_that_misses_the_lock_says_locked(
+    playbooks: AnsiblePlaybooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the very words of the role's modules."""
+    monkeypatch.setattr(durable, "read", lambda _path: {"token": "theirs", "user": "anna", "controller": "laptop"})
+    with pytest.raises(fence.HostError) as refused, fence.fenced(Places(), "ours", "test"):
+        pass
+    play = [{"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.fail": {"msg": str(refused.value)}}]}]
+    (tmp_path / "play.yml").write_text(json.dumps(play))
+    for host in HOSTS[1:]:
+        playbooks.leave(host)
+    with pytest.raises(Locked, match="a: this host's lock was lost: anna@laptop") as caught:
+        playbooks.run("any", "a", {}, lambda _task: None)
+    assert caught.value.exit_code == 9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddtree_ops.cli.board import Board, Row, Where
+from ddtree_ops.cli.table import Column, fitting
 from ddtree_ops.flows.progress import HostEnded, HostWaits, LoadNews, StepEnded, StepStarted, TaskNews
 from ddtree_ops.ports import TaskResult, TaskState
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Step, StepState
@@ -57,3 +58,22 @@ def test_thirty_hosts_on_a_small_terminal() -> None:
 
 def test_all_rows_where_they_fit() -> None:
     assert [one.host for one in Board(THIRTY).rows(0.0, 30)] == list(THIRTY)
+
+
+def test_pending_changes_are_not_called_unwell() -> None:
+    board = Board(("a", "b", "c"))
+    board.take(ended("a", Outcome.WOULD_CHANGE, 6), 1.0)
+    board.take(ended("b", Outcome.NOT_BEGUN, 6), 1.0)
+    board.take(ended("c", Outcome.FAILED, 1), 1.0)
+    assert board.summary() == "3 hosts: 1 not well, 1 to change, 1 not begun"
+
+
+def test_a_narrow_terminal_keeps_the_verdict_whole() -> None:
+    rows = (
+        Row("ct200", Where.DONE, detail="serves lab-cff5fd050c", begun=0.0, seconds=21.0),
+        Row("b300", Where.AT_WORK, "graph", "weights 41%  0:12 elapsed, about 0:20 left", 0.4, 0.0, 12.0),
+    )
+    assert fitting(rows, 120) == (Column.STEP, Column.SECONDS, Column.BAR)
+    assert fitting(rows, 50) == (Column.STEP, Column.SECONDS)
+    assert fitting(rows, 40) == (Column.STEP,)
+    assert fitting(rows, 30) == ()

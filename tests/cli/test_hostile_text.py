@@ -34,7 +34,7 @@ STATUS = {
     "boots": [],
     "gpu_problem": None,
     "lock": {"user": "u", "controller": "c", "command": HOSTILE, "since": "2026-01-01T00:00:00Z"},
-    "dead_man": {"release": HOSTILE, "back_to": "r1", "seconds_left": 3.0, "timer_active": True},
+    "dead_man": {"release": HOSTILE, "back_to": "r1", "seconds_left": 3.0, "timer_active": True, "damaged": False},
     "drift": [{"what": HOSTILE, "before": "changed", "after": None}],
 }
 TASK = TaskResult("h", "role", HOSTILE, TaskState.FAILED, message="no")
@@ -50,6 +50,7 @@ SHOWN: dict[str, tuple[Callable[[], object], int]] = {
     "doctor": (lambda: doctor._print(Check("h", "python", False, HOSTILE, HOSTILE)), 2),
     "unreadable host": (lambda: click.echo(show.error_line("h", DdtreeOpsError(HOSTILE))), 1),
     "status": (lambda: status._print(STATUS), 6),
+    "damaged dead-man": (lambda: status._print({**STATUS, "dead_man": {"damaged": True}}), 6),
     "wait": (lambda: wait.show_waited("h", Waited(Died(1.0, HOSTILE), None), "text"), 1),
     "step": (lambda: view.PlainView()(StepEnded("h", STEP)), 1),
     "task": (lambda: view.PlainView()(TaskNews("h", TASK)), 1),

@@ -78,7 +78,10 @@ def unit(port: str) -> dict[str, str]:
 
 
 def strays() -> list[str]:
-    """What still runs below a login: commands of a controller that is gone."""
+    """What still runs below a login: commands of a controller that is gone.
+
+    Followers of the journal are left out: they only read, and on a network that fell silent sshd ends them when TCP gives up.
+    """
     parents, names = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -87,7 +90,8 @@ def strays() -> list[str]:
             except OSError:
                 continue
             names[entry.name], parents[entry.name] = name.partition("(")[2], rest.split()[1]
-    return sorted(command_line(pid) for pid in names if names[pid] != "sshd" and below_sshd(pid, parents, names))
+    ours = (command_line(pid) for pid in names if names[pid] != "sshd" and below_sshd(pid, parents, names))
+    return sorted(command for command in ours if not command.startswith("journalctl "))
 
 
 def below_sshd(pid: str, parents: dict[str, str], names: dict[str, str]) -> bool:

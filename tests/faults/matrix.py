@@ -65,7 +65,7 @@ class Case:
 
 SIGKILLED = -9
 FINE, FAILED, UNREACHABLE, DIED, TIMED_OUT, REFUSED, ROLLED_BACK, INTERRUPTED = 0, 1, 3, 4, 5, 7, 8, 130
-LOST = r"connection|reach|answer|no end after"
+LOST = r"connection|reach|answer|no end after|did not end in"
 FULL = r"[Nn]o space left|is full|MiB free"
 # The new server is killed: what serves afterwards is the former release.
 OVER = frozenset({ROLLED_BACK})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ def spec(**gate: Any) -> ServingSpec:
     )
 
 
+def answers() -> list[dict[str, Any]]:
+    return [{"prompt": one.name, "text": "x", "token_ids": [1, 2], "steady": 2} for one in read_prompts(spec())]
+
+
 def recorded(**changes: Any) -> str:
     baseline = Baseline(
         recorded="2026-11-30T00:00:00+00:00",
@@ -30,7 +35,7 @@ def recorded(**changes: Any) -> str:
         prompts_sha256=digest(read_prompts(spec())),
         max_tokens=64,
         acceptance_length=3.1,
-        answers=[BaselineAnswer(prompt="code-primes", text="x", token_ids=[1, 2], steady=2)],
+        answers=[BaselineAnswer(**one) for one in answers()],
     )
     return json.dumps({**json.loads(baseline.to_json()), **changes})
 
@@ -61,6 +66,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         (recorded(schema="ddtree-ops/gate-baseline/v2"), "schema"),
         (recorded(surprise=1), "surprise"),
         (recorded(acceptance_length=-1), "acceptance_length"),
+        (recorded(answers=answers()[:1]), "has 0 answers to the prompt '.*'; expected one to each of 16 prompts"),
+        (recorded(answers=[]), "has 0 answers"),
+        (recorded(answers=[*answers(), answers()[3]]), "has 2 answers"),
+        (recorded(answers=[*answers(), {**answers()[3], "prompt": "other"}]), "'other', which is no prompt of the set"),
+        (recorded(answers=[{**one, "steady": 3} for one in answers()]), "steady is 3, but the answer has 2 tokens"),
+        (recorded(answers=[{**one, "token_ids": None} for one in answers()]), "steady is 2, but the answer has 1 characters"),
+        ("[" * 100_000, "recursion"),
         (recorded()[:-20], "JSON"),
         ("", "JSON"),
         ("[]", "gate.baseline"),
@@ -90,6 +102,9 @@ def test_missing_files(tmp_path: Path) -> None:
         ("- {name: a, text: x, more: 1}\n", "more"),
         ("a: [\n", "gate.prompts"),
         ("[]", "at least 1"),
+        ("- {name: 2026-13-45, text: x}\n", "gate.prompts: .*quote it"),
+        ("[" * 500, "gate.prompts"),
+        (f"- {{name: {'9' * 5000}, text: x}}\n", "gate.prompts"),
         ("", "list"),
         ("- !!python/object/apply:os.system [id]\n", "gate.prompts"),
     ],
@@ -99,6 +114,14 @@ def test_prompt_sets_that_can_not_be_used(tmp_path: Path, text: str, words: str)
     path.write_text(text)
     with pytest.raises(InvalidInventory, match=words):
         read_prompts(spec(prompts=str(path)))
+
+
+@pytest.mark.parametrize("key", ["prompts", "baseline"])
+def test_only_regular_files_are_read(tmp_path: Path, key: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in ("/dev/zero", tmp_path / "fifo", tmp_path):
+        with pytest.raises(InvalidInventory, match=f"gate.{key}: {path}:.*not a regular file"):
+            check_files(spec(**{key: str(path)}))
 
 
 def test_an_own_set(tmp_path: Path) -> None:

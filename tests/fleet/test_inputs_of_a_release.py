@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import zipfile
 from pathlib import Path
 
@@ -67,12 +68,35 @@ def test_a_manifest_from_beside_the_inventory_does_not_change_the_release(tmp_pa
 
 
 def test_a_manifest_that_lies_with_the_model_and_the_names_of_a_cache(tmp_path: Path) -> None:
-    (beside,) = release_of(host(tmp_path, manifest="{model}/SHA256SUMS")).inputs.model_manifests
+    (beside,) = release_of(host(tmp_path, manifest="{model}/./SHA256SUMS")).inputs.model_manifests
     assert (beside.file, beside.text, beside.blobs) == ("SHA256SUMS", None, False)
     (blobs,) = release_of(host(tmp_path, manifest="{blobs}")).inputs.model_manifests
     assert (blobs.file, blobs.text, blobs.blobs) == (None, None, True)
 
 
 def test_a_manifest_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInventory, match=r"^model\.manifest: .*manifests/none can't be read"):
+    with pytest.raises(InvalidInventory, match=r"^model\.manifest: .*manifests/none: can't be read"):
         release_of(host(tmp_path, manifest="manifests/none"))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("\n\nhello\n", "line 3 is no line of sha256sum"),
+        ("[" * 100_000, "too deeply"),
+        ('{"x": 1}', "'x' has none"),
+        ("", "no files"),
+    ],
+)
+def test_a_list_that_the_host_could_not_use_is_refused_here(tmp_path: Path, text: str, says: str) -> None:
+    chosen = host(tmp_path, manifest="manifests/bad")
+    (tmp_path / "inventory" / "manifests" / "bad").write_text(text)
+    with pytest.raises(InvalidInventory, match=rf"^model\.manifest: .*manifests/bad: .*{says}"):
+        release_of(chosen)
+
+
+def test_a_manifest_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in ("/dev/zero", f"{tmp_path}/fifo", "manifests"):
+        with pytest.raises(InvalidInventory, match=r"^model\.manifest: .*not a regular file"):
+            release_of(host(tmp_path, manifest=path))

@@ -12,7 +12,9 @@ import pytest
 
 from ddtree_ops.errors import HostCommandFailed, Refused
 from ddtree_ops.fleet import look
+from ddtree_ops.fleet.look import command, releases_only
 from ddtree_ops.fleet.preflight import MOST_FILES
+from ddtree_ops.fleet.state import LockHolder
 from tests.fleet.hosts import PORT, RELEASE, UNIT, answer, parsed, said, unit
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -110,6 +112,27 @@ def test_the_lock_and_the_dead_man() -> None:
     assert (state.dead_man.release, state.dead_man.seconds_left, state.dead_man.timer_active) == ("lab-b", 4.0, True)
     torn = parsed(answer(lock={}, dead_man={"seconds_left": None})).state
     assert (torn.lock is not None, torn.dead_man is not None and torn.dead_man.timer_active) == (True, False)
+    assert torn.dead_man is not None
+    assert (torn.dead_man.damaged, state.dead_man.damaged) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *[{"release": [1]}, {"release": None}, {"after_s": {}}, {"after_s": 10**400}, {"after_s": True}],
+        *[{"deadline": 10**400}, {"deadline": None}, {"back_to": ["a"]}, {"invocation": 1}, {"armed_at": {}}],
+    ],
+)
+def test_damaged_orders_hide_nothing_else(change: dict[str, Any]) -> None:
+    found = parsed(answer(dead_man={"release": "lab-b", "seconds_left": None, **change}, lock={"pid": "x"})).state
+    assert found.dead_man is not None
+    assert (found.dead_man.damaged, found.dead_man.release) == (True, "")
+    assert (found.serving, found.lock) == (RELEASE.id, LockHolder())
+
+
+def test_the_look_has_less_to_say_than_any_command() -> None:
+    """Read as objects, `[],[],...` takes 37 times its size."""
+    assert max(command(30000, RELEASE).most_bytes, releases_only().most_bytes) == 16 << 20
 
 
 def test_damaged_manifests_hide_no_others() -> None:
@@ -140,7 +163,7 @@ def test_programs_that_fail_are_findings() -> None:
         ({"files": {"x": {"more": True}}}, "files.x.more"),
         ({"leftovers": [{"name": "a", "age": "old"}]}, "leftovers.0.age"),
         ({"lock": "ada"}, "lock"),
-        ({"dead_man": {"after_s": {}}}, "dead_man.after_s"),
+        ({"dead_man": "armed"}, "dead_man"),
         ({"programs": {"preflight": {}}}, "programs.preflight.output"),
         ({"settings": "x"}, "settings"),
     ],

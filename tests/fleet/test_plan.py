@@ -140,3 +140,24 @@ def test_drift_needs_no_spec() -> None:
 
 def test_flags_of_odd_arguments() -> None:
     assert flags(["odd", "--a", "1", "2", "--b"]) == {"": "odd", "--a": "1 2", "--b": ""}
+
+
+def test_damaged_orders_of_the_dead_man_are_told_and_block_nothing() -> None:
+    made = plan(dead_man={"seconds_left": None, "after_s": "x"}, units=[unit(InvocationID="new")])
+    assert [(one.what, one.before) for one in made.changes] == [("unfinished deploy", "damaged")]
+    assert (made.errors, made.is_under_way) == ((), False)
+    (told,) = made.findings
+    assert "/var/lib/ddtree/deadman.json" in told.message
+    assert "the next deploy replaces" in told.fix
+
+
+def test_a_server_whose_directory_is_gone_is_no_way_back() -> None:
+    gone = {**unit(release=None), "release_gone": RELEASE.id}
+    state = parsed(answer(units=[gone])).state
+    assert (state.running, state.serving, state.serving_here) == (None, f"{RELEASE.id} (its directory is gone)", None)
+
+
+def test_wrong_modes_and_directories_for_links_are_changes() -> None:
+    assert plan(**files(access={"venv": "0700 of user 0"})).repair
+    assert "/opt/ddtree/current" in names(plan(not_links={"current": "a directory"}, links={}))
+    assert "state" in [one.id for one in plan(no_state=True).findings]

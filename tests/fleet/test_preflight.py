@@ -49,7 +49,7 @@ def test_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["", "no json", "[]", "{}", '{"findings": [{}]}', '{"findings": {"a": 1}}', '{"findings": [1]}']
+    "output", ["", "no json", "[" * 100_000, "[]", "{}", '{"findings": [{}]}', '{"findings": {"a": 1}}', '{"findings": [1]}']
 )
 def test_a_program_that_fails_is_a_finding(output: str) -> None:
     assert [one.id for one in preflight.parse(output, None)] == ["preflight"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddtree_ops.fleet.ranges import expand_pattern
+from ddtree_ops.fleet.ranges import read_pattern
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,11 @@ from ddtree_ops.fleet.ranges import expand_pattern
     ],
 )
 def test_expand(pattern: str, names: tuple[str, ...], port: int | None) -> None:
-    assert expand_pattern(pattern) == (names, port)
+    read = read_pattern(pattern)
+    assert (read.names(), read.port) == (names, port)
 
 
 @pytest.mark.parametrize("pattern", ["web[1:99999999]", "w[1:100][1:100][1:100]", "w[1:3:0]", "w[é:z]", "w[]"])
 def test_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="host range"):
-        expand_pattern(pattern)
+        read_pattern(pattern)

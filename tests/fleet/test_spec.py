@@ -12,14 +12,18 @@ from ddtree_ops.fleet.spec import ServingSpec, is_loopback
 
 
 @pytest.mark.parametrize(
-    ("written", "seconds"), [(90, 90), ("90", 90), ("90s", 90), ("15m", 900), ("1h", 3600), ("1h30m", 5400), ("1h1s", 3601)]
+    ("written", "seconds"),
+    [("168h", 604800), (90, 90), ("90", 90), ("90s", 90), ("15m", 900), ("1h", 3600), ("1h30m", 5400), ("1h1s", 3601)],
 )
 def test_durations(written: object, seconds: int) -> None:
     assert parse_duration(written) == seconds
     assert parse_duration(format_duration(seconds)) == seconds
 
 
-@pytest.mark.parametrize("written", ["", "m", "1d", "1m1h", "-5", "1.5h", 0, -1, True, None, 1.5, "٣s", " 5s"])
+@pytest.mark.parametrize(
+    "written",
+    ["", "m", "1d", "1m1h", "-5", "1.5h", 0, -1, True, None, 1.5, "٣s", " 5s", "169h", 10**30, "9" * 5000, "999999999999999h"],
+)
 def test_not_durations(written: object) -> None:
     with pytest.raises(ValueError, match="expected a duration"):
         parse_duration(written)

@@ -12,6 +12,7 @@ def test_committed_releases_latest_first_without_torn_lines() -> None:
     lines = ['{"event": "commit", "release": "a"}', '{"event": "commit", "release": "b"}', '{"event": "comm', "[]"]
     lines.append('{"event": "commit", "release": "a"}')
     assert state.parse_committed("\n".join(lines)) == ("a", "b")
+    assert state.parse_committed("\n".join([*lines, "[" * 100_000, "9" * 5000, "3", "null"])) == ("a", "b")
 
 
 def test_gpus_and_a_lost_one() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ddtree_ops.errors import PlaybookFailed, Unreachable
+from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, Stream, TaskResult, TaskState
 from tests.flows.lock_model import LockModel, ModelLockStream
 from tests.flows.tree_model import TreeModel
@@ -40,6 +41,7 @@ class HostModel:
     files: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] | None = None
     lock: dict[str, Any] | None = None
+    lock_file: dict[str, Any] = field(default_factory=dict)
     dead_man: dict[str, Any] | None = None
     unit_port: int = 30000
     last_good: str | None = None
@@ -85,7 +87,7 @@ class HostModel:
             "lock": self.lock,
             "dead_man": self.dead_man,
             "settings": self.settings,
-            "units": [self.unit(f"ddtree-server@{port}.service") for port in sorted(ports)],
+            "units": [self.unit(f"ddtree-server@{port}.service") for port in sorted(ports)] + self.timers(),
             "units_problem": None,
             "files": self.files,
             "programs": programs,
@@ -102,6 +104,12 @@ class HostModel:
             "release": self.running if runs else None,
             "argv": self.argv if runs else None,
         }
+
+    def timers(self) -> list[dict[str, Any]]:
+        """The dead-man's, while it is armed."""
+        show = f"Id={places.DEAD_MAN_TIMER}\nLoadState=loaded\nActiveState=active\nSubState=waiting\n"
+        blank: dict[str, Any] = {"drop_ins": [], "digest": None, "command": None, "release": None, "argv": None}
+        return [{"show": show, **blank}] if self.dead_man else []
 
     def state(self, unit: str) -> str:
         if unit != f"ddtree-server@{self.unit_port}.service":
@@ -159,17 +167,17 @@ class ModelShell:
                 return 0, model.state(unit)
             case "systemctl", ("list-units", _):
                 return 0, "".join(f"ddtree-server@{port}.service loaded active running x\n" for port in model.ports.values())
-            case "systemctl", ("disable", _):
+            case "systemctl", ("disable" | "reset-failed", _):
                 pass
             case "systemctl", ("restart", _):
                 model.restart()
             case "systemctl", ("stop", _):
                 model.active = "inactive"
-            case "systemctl", ("reset-failed", _):
-                pass
             case "cat", (path,) if path.endswith("/api_key"):
                 return 1, ""
-            case "cat", _:
+            case "cat", (path, *_):
+                if path.endswith("/lock"):
+                    return 0, json.dumps(model.lock_file)
                 return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
             case "python3", ("-I", "-S"):
                 return 0, json.dumps(model.look(json.loads(argv[5])))
@@ -272,7 +280,7 @@ class ModelPlaybooks:
             raise PlaybookFailed(f"{model.name}: runtime : {task}: exit code 78")
         elif task == "Arm the dead-man" and variables.get("service_deadman_s"):
             back_to = variables["service_back_to"] or None
-            model.dead_man = {"release": release, "back_to": back_to, "invocation": f"run{model.runs}"}
+            model.dead_man = {"release": release, "back_to": back_to, "invocation": f"run{model.runs}", "seconds_left": 75.0}
         elif task == "Switch to the release":
             if variables["service_port"] != model.port(release):
                 raise PlaybookFailed(f"{model.name}: release {release} serves on another port")

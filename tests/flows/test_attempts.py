@@ -253,3 +253,35 @@ def test_every_task_of_the_roles_belongs_to_its_step(role: str, file: str, step:
 def test_a_lock_that_nobody_answers_for_is_unreachable_not_for_ever() -> None:
     with pytest.raises(Locked), held(ModelShell(locked(serving_old())), Recorder.operator):
         raise AssertionError("never held")
+
+
+def breaks() -> None:
+    raise TypeError("unhashable type: 'list'")
+
+
+@pytest.mark.parametrize("at", ["restart", "wait", "smoke", "gate", "commit"])
+def test_a_mistake_of_ours_leads_to_the_way_back_too(at: str) -> None:
+    model = serving_old()
+    report = deploy_with(model, at, breaks)
+    assert (report.exit_code, report.serving, model.current, model.dead_man) == (1, OLD, OLD, None)
+    assert report.error == "ct200: a mistake in ddtree-ops: TypeError: unhashable type: 'list'"
+    assert any("in breaks" in line for line in report.evidence)
+    assert "traceback" in str(report.hint)
+
+
+def test_a_mistake_of_ours_in_a_rollback_leads_back_too() -> None:
+    model = serving_old(releases=[OLD, "lab-a1"], committed=["lab-a1", OLD])
+
+    def tell(news: News) -> None:
+        if isinstance(news, StepStarted) and news.step == "smoke":
+            breaks()
+
+    report = Rollback(server(model), ModelPlaybooks(model), "lab-a1", tell).run()
+    assert (report.exit_code, report.serving, model.current) == (1, OLD, OLD)
+
+
+def test_damaged_orders_of_the_dead_man_are_replaced_by_the_next_deploy() -> None:
+    model = serving_old(releases=[NEW.id], current=NEW.id, last_good=NEW.id, dead_man={"seconds_left": None, "release": [1]})
+    assert deploy(model).outcome is Outcome.DEPLOYED
+    assert model.dead_man is None
+    assert deploy(model).outcome is Outcome.NOTHING_TO_DO

@@ -217,6 +217,21 @@ def test_rollback_never_chooses_what_was_never_good() -> None:
     assert report.serving == OLD
 
 
+def test_rollback_to_what_was_never_good_has_to_pass_the_gate() -> None:
+    never = rollback(serving_old(releases=[OLD, "lab-bad"]), "lab-bad")
+    assert "gate" in [step.name for step in never.steps]
+    model = serving_old(releases=["lab-a1", "lab-b3"], current="lab-b3", committed=["lab-a1", "lab-b3"])
+    assert "gate" not in [step.name for step in rollback(model).steps]
+
+
+def test_rollback_refuses_a_release_that_was_changed_on_the_host() -> None:
+    files = {"lab-a1": {"listed": 2, "more": 0, "changed": ["venv/x.py"], "missing": [], "added": []}}
+    model = serving_old(releases=["lab-a1", "lab-b3"], current="lab-b3", committed=["lab-a1", "lab-b3"], files=files)
+    report = rollback(model)
+    assert (report.exit_code, report.serving, model.played) == (7, "lab-b3", [])
+    assert "venv/x.py" in str(report.error)
+
+
 def test_rollback_to_what_serves_restarts_nothing() -> None:
     model = serving_old()
     assert rollback(model, OLD).outcome is Outcome.NOTHING_TO_DO
@@ -225,7 +240,7 @@ def test_rollback_to_what_serves_restarts_nothing() -> None:
 
 def test_a_rollback_that_fails_brings_back_what_served() -> None:
     report = rollback(serving_old(releases=[OLD, "lab-bad"], crashing={"lab-bad"}), "lab-bad")
-    assert (report.outcome, report.exit_code, report.serving) == (Outcome.FAILED, 4, OLD)
+    assert (report.outcome, report.exit_code, report.serving) == (Outcome.ROLLED_BACK, 8, OLD)
     assert report.failure is not None
 
 

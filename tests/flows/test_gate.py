@@ -133,6 +133,23 @@ def test_other_clients_neither_help_nor_harm() -> None:
         judged(TreeModel(others=500, tells_steps=False)).check("ct200")
 
 
+def test_a_page_of_counters_has_an_end() -> None:
+    """As many labels as fit into a line cost seconds of this machine's time."""
+    line = b"sglang_ddtree_committed_tokens_total{" + b",".join(b'l%d="x"' % n for n in range(1500)) + b"} 1\n"
+    model = serving(TreeModel())
+
+    class Large:
+        def request(self, request: Any) -> Any:
+            from tests.flows.host_model import ModelHttp
+
+            response = ModelHttp(model).request(request)
+            return replace(response, body=line * 900) if request.path == "/metrics" else response
+
+    found = gate.run(replace(of(model), http=Large()))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "/metrics: the page is larger than 8388608 bytes" in found.summary()
+
+
 def test_the_recorded_baseline(baseline: Path) -> None:
     same = judged(TreeModel(), baseline=str(baseline))
     assert (same.verdict, same.judgement.equal, same.judgement.compared) == (Verdict.PASSED, 16, 16)

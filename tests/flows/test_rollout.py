@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+import pytest
+
 from ddtree_ops.errors import Unreachable
 from ddtree_ops.fleet.drift import Change
 from ddtree_ops.fleet.plan import Plan
 from ddtree_ops.fleet.state import HostState
+from ddtree_ops.flows import rollout as rollout_module
 from ddtree_ops.flows.progress import HostEnded, News, StepStarted
 from ddtree_ops.flows.rollout import Rollout, Turn
 from ddtree_ops.flows.schedule import Policy
@@ -186,3 +189,23 @@ def test_what_the_question_raises_frees_the_hosts() -> None:
         assert jobs.begun == []
     else:
         raise AssertionError
+
+
+def test_a_second_interruption_waits_no_longer_than_for_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollout_module, "HURRY_SECONDS", 0.2)
+    for_ever = threading.Event()
+
+    def work(turn: Turn) -> DeploymentReport:
+        rollout.interrupt()
+        rollout.interrupt()
+        for_ever.wait(SECONDS)
+        return report(turn.host)
+
+    rollout = Rollout(HOSTS, Policy(), Jobs(work), lambda _: None)
+    try:
+        reports = rollout.run()
+    finally:
+        for_ever.set()
+    assert outcomes(reports) == [Outcome.INTERRUPTED, Outcome.NOT_BEGUN, Outcome.NOT_BEGUN]
+    assert not reports[0].serving_known
+    assert "ddtree-ops status --host a" in str(reports[0].hint)

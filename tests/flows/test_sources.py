@@ -90,6 +90,9 @@ def test_a_long_outage_is_told() -> None:
 
 
 def test_an_unforeseen_error_in_a_thread_reaches_the_waiting_one() -> None:
-    shell = BreakingShell([], show=lambda: "ActiveState=no-such-state\n")
+    def broken() -> str:
+        raise ValueError("nobody foresaw this")
+
+    shell = BreakingShell([], show=broken)
     (error,) = read(shell, lambda one: isinstance(one, Exception), 1)
     assert isinstance(error, ValueError)

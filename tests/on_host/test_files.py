@@ -16,6 +16,8 @@ RELEASE = "lab-a"
 
 def listed(root: Path) -> Path:
     """A release of a few files with its list, as staging writes it."""
+    root.chmod(0o755)
+    root.chmod(0o755)  # pytest makes it for its user alone
     place = root / "releases" / RELEASE
     (place / "venv" / "lib" / "__pycache__").mkdir(parents=True)
     (place / "credentials").mkdir()
@@ -35,6 +37,26 @@ def write_list(place: Path) -> None:
     (place / "files.json").write_text(json.dumps({"schema": "ddtree-ops/files/v1", "stat": stat, "links": links}))
 
 
+@pytest.fixture(autouse=True)
+def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "OWNER", os.getuid())
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [(".", 0o700), ("venv/lib", 0o777), ("venv/lib/a.py", 0o600), ("server.json", 0o666), ("server.json", 0o744)],
+)
+def test_a_wrong_mode_is_drift(tmp_path: Path, name: str, mode: int) -> None:
+    (listed(tmp_path) / name).chmod(mode)
+    assert check(tmp_path)["access"] == {name: f"{mode:04o} of user {os.getuid()}"}
+
+
+def test_another_owner_is_drift(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed(tmp_path)
+    monkeypatch.setattr(files, "OWNER", os.getuid() + 1)
+    assert {".", "venv/lib/a.py", "venv/lib"} <= check(tmp_path)["access"].keys()
+
+
 def signs(path: Path) -> list[int]:
     seen = path.stat()
     return [seen.st_size, seen.st_mtime_ns, seen.st_ino]
@@ -48,7 +70,7 @@ def check(root: Path) -> dict[str, Any]:
 
 def test_untouched_files_are_no_drift(tmp_path: Path) -> None:
     listed(tmp_path)
-    assert check(tmp_path) == {"listed": 4, "more": 0, "changed": [], "missing": [], "added": []}
+    assert check(tmp_path) == {"listed": 4, "more": 0, "changed": [], "missing": [], "added": [], "access": {}}
 
 
 def test_changed_missing_and_added_files_have_their_names(tmp_path: Path) -> None:

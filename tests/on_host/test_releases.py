@@ -42,5 +42,7 @@ def test_the_port_of_a_manifest() -> None:
         {"argv": ["--port"]},
         {"argv": ["--port", "1; reboot"]},
         {"argv": ["--port", None]},
+        {"argv": ["--port", "\u00b2"]},
+        {"argv": ["--port", "9" * 5000]},
     ):
         assert releases.port(odd) is None

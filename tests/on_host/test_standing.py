@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from ddtree_ops.on_host import standing
 
@@ -55,3 +60,36 @@ def test_orders_that_are_torn_are_orders_still(tmp_path: Path) -> None:
     assert standing.dead_man(str(tmp_path)) is None
     (tmp_path / "deadman.json").write_text('{"rel')
     assert standing.dead_man(str(tmp_path)) == {"seconds_left": None}
+
+
+@pytest.mark.parametrize("deadline", ["1" + "0" * 400, "1e999", "NaN", '"x"', "[]", "true"])
+def test_odd_deadlines(tmp_path: Path, deadline: str) -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    (tmp_path / "deadman.json").write_text(f'{{"release": "a", "boot_id": "{boot}", "deadline": {deadline}}}')
+    found = standing.dead_man(str(tmp_path))
+    assert found is not None
+    assert found["seconds_left"] is None or deadline == "true"
+
+
+@pytest.mark.parametrize("name", ["lock", "deadman.json", "releases/a/manifest.json", "releases/a/server.json"])
+@pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path, name: str, kind: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.symlink_to(path)
+    program = (
+        "import sys\nfrom ddtree_ops.on_host import releases, standing\nplace = sys.argv[1]\n"
+        "print(standing.lock(place), standing.dead_man(place), releases.manifests(place), releases.settings(place, 'a'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=20, check=True)
+    orders = "{'seconds_left': None}" if name == "deadman.json" else "None"
+    there = "{'a': None}" if name.startswith("releases") else "{}"
+    assert done.stdout.strip() == f"None {orders} {there} None"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -126,3 +127,56 @@ def test_looking_for_moved_lines_stays_bounded() -> None:
     start = time.perf_counter()
     assert lines.patched(b"a\n" * 200_000, patch)[1]
     assert time.perf_counter() - start < 5
+
+
+SMALL = "".join(f"@@ -{at},2 +{at},2 @@\n a\n-b\n+c\n" for at in range(1, 60_000, 3))
+MANY = {
+    "one_hunk_of_400,000_lines": ("@@ -1,400001 +1,400000 @@\n" + " a\n" * 400_000 + "-b\n", b"a\n" * 500_000, 1),
+    "20,000_hunks": (SMALL, b"a\n" * 60_000, 20_000),
+    "20,000_hunks_behind_the_end": (SMALL, b"x\n" * 10, 20_000),
+}
+
+
+@pytest.mark.parametrize(("hunks", "content", "conflicts"), MANY.values(), ids=MANY)
+def test_the_search_has_one_allowance_for_all_hunks(hunks: str, content: bytes, conflicts: int) -> None:
+    (patch,) = diffs.parse("p", b"--- a/x\n+++ b/x\n" + hunks.encode())
+    start = time.perf_counter()
+    assert len(lines.patched(content, patch)[1]) == conflicts
+    assert time.perf_counter() - start < 3
+
+
+def test_not_every_one_of_countless_conflicts_is_listed(site: Path) -> None:
+    with pytest.raises(series.Conflicts) as caught:
+        apply(site, "--- a/engine/core.py\n+++ b/engine/core.py\n" + SMALL)
+    assert len(caught.value.lines) < 400
+    assert caught.value.lines[-1] == "and 19900 more conflicts"
+
+
+def test_a_file_of_which_a_patch_speaks_without_end(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series, "_MOST_WORK_BYTES", 15)
+    with pytest.raises(series.Conflicts, match=r"p2:1: engine/core\.py: up to here more than 15 bytes"):
+        apply(site, EDIT, EDIT.replace("-two\n+TWO", "-TWO\n+two"))
+
+
+def test_a_patch_that_is_no_regular_file_does_not_block(site: Path) -> None:
+    folder = site.parent / "patches"
+    folder.mkdir()
+    os.mkfifo(folder / "01-p")
+    with pytest.raises(series.Conflicts, match="p: is no regular file"):
+        series.apply(site, folder, [{"name": "p", "sha256": "0" * 64}])
+
+
+def test_a_disk_that_fills_up_leaves_the_tree_as_it_was(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fchmod, calls = os.fchmod, []
+
+    def full(descriptor: int, mode: int) -> None:
+        calls.append(mode)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fchmod(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", full)
+    with pytest.raises(OSError, match="No space"):
+        apply(site, EDIT, "--- /dev/null\n+++ b/q/r.py\n@@ -0,0 +1 @@\n+x\n")
+    assert [path.name for path in site.rglob("*")] == ["engine", "core.py"]
+    assert (site / "engine" / "core.py").read_text() == "one\ntwo\n"

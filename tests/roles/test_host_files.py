@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ddtree_host import committing, credentials, durable, lock, pruning, units
-from ddtree_host.fence import HostError, fenced, held
+from ddtree_host.fence import HostError, fenced, held, told
 from ddtree_host.places import Places
 
 
@@ -132,3 +133,19 @@ def test_the_fence_lets_only_the_holder_through(places: Places) -> None:
             pass
     with fenced(places, None, "another"):
         pass
+
+
+def test_a_directory_in_a_links_place_is_put_aside_and_no_link_is_left(places: Places) -> None:
+    (places.root / "current").mkdir()
+    (places.root / "current" / "kept").touch()
+    (places.root / ".current.4711").symlink_to("releases/old")
+    assert durable.link(places.root / "current", "releases/a")
+    assert places.linked("current") == "a"
+    assert (places.root / ".replaced-current-1" / "kept").exists()
+    assert not list(places.root.glob(".current.*"))
+
+
+def test_a_full_disk_is_said_with_its_place_and_a_fix(places: Places) -> None:
+    text = told(OSError(errno.ENOSPC, "No space left on device"), places)
+    assert str(places.state) in text
+    assert "Fix:" in text

@@ -16,6 +16,7 @@ from tests.roles.staging import part
 
 swap: Any = part("swap")
 drift: Any = part("drift")
+fence: Any = part("fence")
 lock: Any = part("lock")
 problem: Any = part("problem")
 
@@ -32,7 +33,7 @@ def directory(path: Path, content: str) -> Path:
 
 def test_a_new_release(tmp_path: Path) -> None:
     staging = directory(tmp_path / ".staging-a", "new")
-    assert swap.publish(staging, tmp_path / "a") is None
+    assert swap.publish(staging, tmp_path / "a", fence.Fence()) is None
     assert (tmp_path / "a" / "content").read_text() == "new"
     assert names(tmp_path) == ["a"]
 
@@ -45,7 +46,7 @@ def test_a_damaged_release_changes_places_with_its_successor(
         monkeypatch.setattr(swap, "_EXCHANGE", 1 << 20)
     release = directory(tmp_path / "a", "old")
     held = (release / "content").open()
-    former = swap.publish(directory(tmp_path / ".staging-a", "new"), release)
+    former = swap.publish(directory(tmp_path / ".staging-a", "new"), release, fence.Fence())
     assert (release / "content").read_text() == "new"
     assert (former / "content").read_text() == "old"
     assert names(tmp_path) == [".replaced-a-1", "a"]
@@ -163,3 +164,50 @@ def test_credentials_of_urls_and_a_full_disk_in_messages() -> None:
     assert problem.is_full(told)
     assert problem.is_full(OSError(errno.EDQUOT, "quota"))
     assert not problem.is_full(OSError(errno.EIO, "input"))
+
+
+@pytest.mark.parametrize("content", ['{"token": "other"}', "", "[" * 60_000, "[1]", "\0", None])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_controller_that_lost_its_lock_swaps_nothing_in(tmp_path: Path, content: str | None, there: bool) -> None:
+    if content is None:
+        os.mkfifo(tmp_path / "lock")
+    else:
+        (tmp_path / "lock").write_text(content)
+    staging = directory(tmp_path / ".staging-a", "new")
+    if there:
+        directory(tmp_path / "a", "old")
+    with pytest.raises(problem.Problem, match="lock was lost"):
+        swap.publish(staging, tmp_path / "a", fence.Fence("mine", tmp_path / "lock"))
+    assert names(tmp_path) == [".staging-a", *(["a"] if there else []), "lock"]
+    assert not there or (tmp_path / "a" / "content").read_text() == "old"
+
+
+def test_a_controller_that_holds_its_lock_swaps(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text('{"token": "mine"}')
+    directory(tmp_path / "a", "old")
+    swap.publish(directory(tmp_path / ".staging-a", "new"), tmp_path / "a", fence.Fence("mine", tmp_path / "lock"))
+    assert (tmp_path / "a" / "content").read_text() == "new"
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "files.json"])
+@pytest.mark.parametrize("content", ["[" * 60_000, "[]", "\0"])
+def test_a_release_with_a_spoilt_list_is_damaged(tmp_path: Path, name: str, content: str) -> None:
+    release = directory(tmp_path / "a", "x")
+    (release / "manifest.json").write_text(json.dumps({"id": "a", "files_listed": True}))
+    (release / "files.json").write_text(json.dumps({"stat": {}, "links": {}}))
+    assert drift.damage(release) == []
+    (release / name).write_text(content)
+    (found,) = drift.damage(release)
+    assert found.startswith(f"{name}: ")
+
+
+def test_files_of_the_cache_are_set_right(tmp_path: Path) -> None:
+    (tmp_path / "archive-v0" / "x").mkdir(parents=True)
+    file = tmp_path / "archive-v0" / "x" / "a.py"
+    file.write_text("a")
+    file.chmod(0o600)
+    before = file.stat().st_mtime_ns
+    cache: Any = part("cache")
+    assert cache.make_ready(tmp_path) == 1
+    assert (file.stat().st_mode & 0o7777, file.stat().st_mtime_ns) == (0o644, before)
+    assert cache.make_ready(tmp_path) == 0

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "model" / "files" / "verify_model.py"
+ARGV = (sys.executable, "-c", PROGRAM.read_text(), PROGRAM.with_name("model_list.py").read_text())
 FILES = {"a.safetensors": b"aaaa", "sub/b.safetensors": b"bb", "config.json": b"{}"}
 
 
@@ -38,13 +39,18 @@ def order(model: Path, **manifest: Any) -> str:
 
 
 def verify(model: Path, **manifest: Any) -> Any:
-    argv = (sys.executable, "-c", PROGRAM.read_text())
-    done = subprocess.run(argv, input=order(model, **manifest), capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(ARGV, input=order(model, **manifest), capture_output=True, text=True, check=True, timeout=60)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def text(content: str) -> str:
     return base64.b64encode(content.encode()).decode()
+
+
+def endless(path: Path) -> None:
+    """A file that takes minutes to read and no room on the disk."""
+    with path.open("wb") as file:
+        file.truncate(2**40)
 
 
 def problems(answer: Any) -> dict[str, tuple[str, str]]:
@@ -140,14 +146,42 @@ def test_a_hugging_face_cache_with_a_manifest(tmp_path: Path) -> None:
         ({"content": text(json.dumps({"/etc/passwd": digest(b"")}))}, "leads out of the model"),
         ({"content": text(json.dumps({"x": "12"}))}, "is no sha256"),
         ({"content": text("{}")}, "names no files"),
+        ({"content": text("[" * 100_000)}, "nested too deeply"),
+        ({"file": "../outside"}, "leads out of the model"),
+        ({"file": "/etc/shadow"}, "leads out of the model"),
+        ({"file": "link"}, "a link that leads out of the model"),
+        ({"file": "ring"}, "can't be read"),
+        ({"file": "fifo"}, "is no regular file"),
+        ({"file": "huge"}, "is larger than 67108864 bytes"),
+        ({"file": "sub"}, "is no regular file"),
         ({"content": text('{"files": 3}')}, "expected JSON"),
         ({"file": "NONE"}, "can't be read"),
         ({"blobs": True}, "is no link to a blob"),
     ],
 )
 def test_a_manifest_that_cannot_be_used_says_why(model: Path, manifest: Any, says: str) -> None:
+    (model.parent / "outside").write_text(f"{digest(b'')}  x\n")
+    (model / "link").symlink_to("../outside")
+    (model / "ring").symlink_to("ring")
+    os.mkfifo(model / "fifo")
+    endless(model / "huge")
     (finding,) = verify(model, **manifest)["findings"]
     assert says in finding["problem"]
+
+
+def test_files_without_end_are_findings(model: Path) -> None:
+    os.mkfifo(model / "pipe")
+    (model / "zero").symlink_to("/dev/zero")
+    found = verify(model, content=text(json.dumps({"pipe": digest(b""), "zero": digest(b""), "sub": digest(b"")})))["findings"]
+    assert [one["problem"] for one in found if "manifest" not in one["problem"]] == ["is no regular file"] * 3
+
+
+def test_a_list_in_a_hugging_face_cache_is_a_link_to_a_blob(tmp_path: Path) -> None:
+    snapshot = hub(tmp_path)
+    (snapshot.parent.parent / "blobs" / "x").write_text(f"{digest(b'aaaa')}  a.safetensors\n")
+    (snapshot / "SUMS").symlink_to("../../blobs/x")
+    answer = verify(snapshot, file="SUMS")
+    assert (answer["findings"], answer["checked"]) == ([], 1)
 
 
 def test_a_torn_memory_costs_one_file(model: Path) -> None:
@@ -160,12 +194,10 @@ def test_a_torn_memory_costs_one_file(model: Path) -> None:
 
 
 def test_a_run_that_is_killed_is_taken_up_where_it_was(model: Path) -> None:
-    # The pipe never ends, so that the run is in the middle of it when it is killed; the others are known by then.
-    os.mkfifo(model / "z.bin")
-    pipe = os.open(model / "z.bin", os.O_RDWR)
+    # One that takes minutes, so that the run is in the middle of it when it is killed; the others are known by then.
+    endless(model / "z.bin")
     manifest = {**{name: sha for name, sha, _ in SUMS}, "z.bin": digest(b"")}
-    argv = (sys.executable, "-c", PROGRAM.read_text())
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(ARGV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(order(model, content=text(json.dumps(manifest))))
@@ -174,7 +206,6 @@ def test_a_run_that_is_killed_is_taken_up_where_it_was(model: Path) -> None:
             if json.loads(line)["progress"]["files"] == 3:
                 break
         process.send_signal(signal.SIGKILL)
-    os.close(pipe)
     (model / "z.bin").unlink()
     (model / "z.bin").write_bytes(b"")
     answer = verify(model, content=text(json.dumps(manifest)))
@@ -182,10 +213,8 @@ def test_a_run_that_is_killed_is_taken_up_where_it_was(model: Path) -> None:
 
 
 def test_it_ends_when_nobody_listens(model: Path) -> None:
-    os.mkfifo(model / "z.bin")
-    pipe = os.open(model / "z.bin", os.O_RDWR)
-    argv = (sys.executable, "-c", PROGRAM.read_text())
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    endless(model / "z.bin")
+    with subprocess.Popen(ARGV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(order(model, content=text(json.dumps({"z.bin": digest(b"")}))))
@@ -193,4 +222,3 @@ def test_it_ends_when_nobody_listens(model: Path) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.wait(timeout=20) == 1
-    os.close(pipe)

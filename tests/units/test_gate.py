@@ -152,6 +152,28 @@ def test_no_recorded_answer_that_fits_is_inconclusive() -> None:
         assert judge(wanted, GOOD).verdict is Verdict.INCONCLUSIVE
 
 
+@pytest.mark.parametrize(
+    ("kept", "differ", "verdict"),
+    [(1, 0, Verdict.INCONCLUSIVE), (7, 0, Verdict.INCONCLUSIVE), (8, 0, Verdict.PASSED), (7, 1, Verdict.INCONCLUSIVE),
+     (7, 2, Verdict.REFUSED), (1, 1, Verdict.INCONCLUSIVE)],
+)  # fmt: skip
+def test_a_few_comparisons_say_nothing_of_the_rest(kept: int, differ: int, verdict: Verdict) -> None:
+    """Unless so many of the few differ that the rest couldn't make up for them."""
+    wanted = replace(WANTED, recording=replace(RECORDING, answers=RECORDED[:kept]))
+    seen = replace(GOOD, answers=changed(differ, token_ids=tuple(range(1000, 1041)), text="something else"))
+    assert verdicts(seen, wanted)["equality"] is verdict
+    if verdict is Verdict.INCONCLUSIVE:
+        assert text(seen, "equality", wanted).endswith("of 10 prompts at least 8 must be comparable")
+
+
+def test_half_of_a_large_set_and_all_of_a_small_one_must_be_comparable() -> None:
+    many = tuple(replace(ANSWERS[0], prompt=f"p{n}") for n in range(40))
+    for asked, compared, verdict in ((40, 19, Verdict.INCONCLUSIVE), (40, 20, Verdict.PASSED), (2, 1, Verdict.INCONCLUSIVE)):
+        recorded = tuple(replace(RECORDED[0], prompt=f"p{n}") for n in range(compared))
+        wanted = replace(WANTED, recording=replace(RECORDING, answers=recorded))
+        assert verdicts(replace(GOOD, answers=many[:asked], asked=asked), wanted)["equality"] is verdict
+
+
 def test_without_a_recording_answers_are_not_compared() -> None:
     judged = judge(replace(WANTED, recording=None), GOOD)
     assert (judged.verdict, judged.equal, judged.compared) == (Verdict.PASSED, None, None)

@@ -194,3 +194,15 @@ def test_records_survive_writing_and_a_torn_line_is_left_out() -> None:
     assert read_history([*lines, lines[0][:40], "[]", "{}"]) == HISTORY
     with pytest.raises(ValueError, match="not a boot record"):
         Boot.from_json('{"schema": "something/else"}')
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "Infinity", "-1", '"x"', "null", "true", "[1]", "1" + "0" * 400])
+def test_a_record_without_a_time_is_left_out(seconds: str) -> None:
+    line = HISTORY[0].to_json()
+    assert read_history([line.replace('"seconds": 990.0', f'"seconds": {seconds}')]) == ()
+    assert read_history([line.replace("900.0", seconds)]) == ()
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "null", "9" * 5000, "\0"], ids=range(4))
+def test_a_line_of_an_odd_shape_is_left_out(line: str) -> None:
+    assert read_history([line, HISTORY[0].to_json()]) == HISTORY[:1]

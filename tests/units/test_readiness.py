@@ -11,6 +11,7 @@ from ddtree_ops.units.readiness import (
     QUIET_SECONDS,
     SETTLE_SECONDS,
     STALL_MARGIN_SECONDS,
+    STOPPED_SECONDS,
     Died,
     Readiness,
     Ready,
@@ -172,6 +173,27 @@ def test_systemd_alone_can_tell_of_a_death(state: UnitState) -> None:
     machine.unit(LOADING, 105.0)
     machine.unit(state, 110.0)
     assert isinstance(machine.verdict(110.0 + LINGER_SECONDS), Died)
+
+
+@pytest.mark.parametrize("invocation", ["", "old"], ids=["never began", "the replaced run's"])
+def test_a_unit_that_was_stopped_before_its_new_run_was_seen(invocation: str) -> None:
+    machine = readiness(old="old")
+    stopped = replace(LOADING, active=Active.INACTIVE, sub="dead", invocation=invocation)
+    machine.unit(stopped, 101.0)
+    machine.unit(stopped, 101.0 + STOPPED_SECONDS - 0.1)
+    assert machine.verdict(101.0 + STOPPED_SECONDS - 0.1) is None, "a restart stops first"
+    machine.unit(stopped, 101.0 + STOPPED_SECONDS)
+    verdict = machine.verdict(102.0 + STOPPED_SECONDS)
+    assert isinstance(verdict, Died)
+    assert verdict.reason == "the unit was stopped"
+
+
+def test_a_moment_without_a_process_is_part_of_a_restart() -> None:
+    machine = readiness(old="old")
+    machine.unit(replace(LOADING, active=Active.INACTIVE, sub="dead", invocation="old"), 101.0)
+    machine.unit(LOADING, 102.0)
+    machine.unit(LOADING, 102.0 + STOPPED_SECONDS)
+    assert machine.verdict(103.0 + STOPPED_SECONDS) is None
 
 
 def test_the_launchers_own_verdict_of_a_stall() -> None:

@@ -51,6 +51,7 @@ def test_a_new_series_counts_from_zero() -> None:
         (b"", page(committed_tokens=30, verify_steps=9), "has no sglang_ddtree_accepted_tokens_total"),
         (b"", page(committed_tokens=float("nan"), accepted_tokens=2, verify_steps=9), "no sglang_ddtree_committed_tokens_total"),
         (b"", page(committed_tokens=float("inf"), accepted_tokens=2, verify_steps=9), "no sglang_ddtree_committed_tokens_total"),
+        (b"", page(committed_tokens=1.7e308, accepted_tokens=2, verify_steps=9), "no sglang_ddtree_committed_tokens_total"),
         (b"", page(committed_tokens=3, accepted_tokens=5, verify_steps=9), "can't be"),
     ],
 )  # fmt: skip

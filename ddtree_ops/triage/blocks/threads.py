@@ -13,6 +13,7 @@ from typing import ClassVar
 from ddtree_ops.triage.block import Frame, Origin, ParsedException, Thread
 from ddtree_ops.triage.blocks.collector import Collector, Draft, Result
 from ddtree_ops.triage.blocks.frames import is_in_app
+from ddtree_ops.units.whole_number import whole_number
 
 _FATAL = re.compile(r"Fatal Python error: (?:(?P<function>[A-Za-z_]\w{0,80}): )?(?P<words>.{1,2000})$")
 _THREAD = re.compile(
@@ -92,7 +93,7 @@ class _Dump:
     def _add(self, found: re.Match[str]) -> bool:
         frames = self._stacks[-1].frames
         if self._python and len(frames) < _FRAME_LIMIT:
-            number = int(found["line"]) if found["line"].isdigit() else None
+            number = whole_number(found["line"])
             frames.append(Frame(found["file"], number, found["function"], None, is_in_app(found["file"])))
         return True
 

@@ -10,6 +10,7 @@ from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Confidence, Finding
 from ddtree_ops.triage.signatures.context import Context, Signature
 from ddtree_ops.triage.signatures.exec_permission import match_line as exec_denied
+from ddtree_ops.units.whole_number import whole_number
 
 _OOM_KILLED = re.compile(r"Reason: {1,24}OOMKilled|\"OOMKilled\": ?true")
 _NVML = re.compile(r"nvml error: (?P<said>[^:]{1,100})|driver/library version mismatch|libnvidia-ml\.so[.\d]*: cannot open")
@@ -44,9 +45,9 @@ def _code(line: str) -> int | None:
     if exited:
         return int(exited["code"])
     if field:
-        return int(field["value"]) if field["name"] == "Exit Code" and field["value"].isdigit() else None
+        return whole_number(field["value"]) if field["name"] == "Exit Code" else None
     found = next((item for item in INSPECTED.finditer(line) if item["name"] == "ExitCode"), None)
-    return abs(int(found["value"])) if found and found["value"].lstrip("-").isdigit() else None
+    return whole_number(found["value"].removeprefix("-")) if found else None
 
 
 def _oom_killed() -> Finding:

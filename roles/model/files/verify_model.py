@@ -1,6 +1,6 @@
 """Check every file of a model against its sha256, remember what was good, and say how far it is.
 
-Runs on the host as root; the order is one line of JSON on standard input:
+Runs on the host as root, with the text of model_list.py as its argument; the order is one line of JSON on standard input:
     {"models": [{"model": DIRECTORY, "content": base64 of a manifest | null, "file": NAME in the directory | null,
                  "blobs": true = names in a Hugging Face cache are hashes}], "memory": DIRECTORY, "workers": 0 = all cores}
 Each line of the answer is a document: {"progress": {"model", "done", "total", "files", "of"}} about once a second, bytes and
@@ -17,23 +17,28 @@ import hashlib
 import json
 import os
 import re
+import stat
 import sys
 import time
+import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
+
+sys.modules["model_list"] = types.ModuleType("model_list")
+exec(compile(sys.argv[1], "model_list.py", "exec"), sys.modules["model_list"].__dict__)  # noqa: S102 - sent as this program is
+
+from model_list import Unusable, Wanted, checked, parse  # noqa: E402
 
 CHUNK = 4 * 2**20
 MOST_WORKERS = 32
+MOST_LIST_BYTES = 64 * 2**20
 PROGRESS_SECONDS = 1.0
 WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 INDEX = "model.safetensors.index.json"
 REFETCH = "fetch this file again (nothing is downloaded by a deploy)"
-# sha256sum(1): hash, blank, blank or asterisk, name; with --tag: SHA256 (name) = hash
-SUM_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
-TAG_LINE = re.compile(r"SHA256 \((.+)\) = ([0-9a-fA-F]{64})")
 SHA256_NAME, GIT_NAME = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
 
 
@@ -48,15 +53,6 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A file as it should be: its digest in hexadecimal (64 digits: sha256; 40: git's id of a blob) and its size, if known."""
-
-    path: str
-    digest: str
-    size: int | None = None
-
-
-@dataclass(frozen=True)
 class Job:
     """One file to read: `identity` is size in bytes, time in nanoseconds, inode."""
 
@@ -65,48 +61,28 @@ class Job:
     identity: tuple[int, int, int]
 
 
-class Unusable(Exception):
-    """The manifest can't be used."""
+def open_regular(path: Path) -> int:
+    """A descriptor of a regular file: a FIFO would wait for a writer, and a device may have no end. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(None, "it is no regular file")
+    return descriptor
 
 
-def parse_manifest(text: str) -> list[Wanted]:
-    """A manifest in JSON, or lines of sha256sum. Raises Unusable."""
-    if text.lstrip().startswith(("{", "[")):
-        return [checked(one) for one in from_json(text)]
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        plain, tagged = SUM_LINE.fullmatch(line.rstrip()), TAG_LINE.fullmatch(line.rstrip())
-        if not plain and not tagged:
-            raise Unusable(f"line {number} is no line of sha256sum")
-        path, digest = (plain[2], plain[1]) if plain else (tagged[1], tagged[2])  # type: ignore[index]
-        found.append(checked(Wanted(path, digest.lower())))
-    return found
-
-
-def from_json(text: str) -> Iterator[Wanted]:
-    """`{path: sha256}`, `{path: {sha256, size}}`, `[{path, sha256, size}]`; the first two also below "files"."""
-    try:
-        document = json.loads(text)
-        files = document.get("files", document) if isinstance(document, dict) else document
-        entries = files.items() if isinstance(files, dict) else [(one["path"], one) for one in files]
-        for path, entry in entries:
-            given = {"sha256": entry} if isinstance(entry, str) else entry
-            size = given.get("size")
-            yield Wanted(str(path), str(given["sha256"]).lower(), None if size is None else int(size))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unusable(f"expected JSON that names files with their sha256: {error}") from None
-
-
-def checked(wanted: Wanted) -> Wanted:
-    """The path stays inside the model and the digest is one."""
-    path = PurePosixPath(wanted.path)
-    if path.is_absolute() or ".." in path.parts or not path.parts or not wanted.path.isprintable():
-        raise Unusable(f"the path {wanted.path[:200]!r} leads out of the model")
-    if not SHA256_NAME.fullmatch(wanted.digest):
-        raise Unusable(f"{path}: {wanted.digest[:80]!r} is no sha256")
-    return Wanted(str(path), wanted.digest, wanted.size)
+def read_list(model: Path, name: str) -> str:
+    """A list that lies with the model. Raises Unusable, OSError, UnicodeDecodeError."""
+    place = model / checked("its name", Wanted(name, "0" * 64)).path
+    real, root = place.resolve(strict=True), model.resolve(strict=True)
+    # A snapshot in a Hugging Face cache is made of links to blobs/ beside snapshots/.
+    roots = (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
+    if not any(one in real.parents for one in roots):
+        raise Unusable(f"is a link that leads out of the model, to {real}")
+    with os.fdopen(open_regular(real), "rb") as file:
+        raw = file.read(MOST_LIST_BYTES + 1)
+    if len(raw) > MOST_LIST_BYTES:
+        raise Unusable(f"is larger than {MOST_LIST_BYTES} bytes")
+    return raw.decode("utf-8-sig")
 
 
 def from_blobs(model: Path) -> list[Wanted]:
@@ -122,15 +98,17 @@ def from_blobs(model: Path) -> list[Wanted]:
 
 def wanted_files(order: dict[str, Any]) -> list[Wanted]:
     """The files that an order's model consists of. Raises Unusable."""
-    model = Path(order["model"])
-    if order.get("blobs"):
-        found = from_blobs(model)
-    else:
-        try:
-            raw = (model / order["file"]).read_bytes() if order.get("file") else base64.b64decode(order["content"])
-            found = [one for one in parse_manifest(raw.decode("utf-8-sig")) if one.path != order.get("file")]
-        except (OSError, UnicodeDecodeError, binascii.Error) as error:
-            raise Unusable(f"can't be read: {error}") from error
+    model, name = Path(order["model"]), order.get("file")
+    try:
+        if order.get("blobs"):
+            found = from_blobs(model)
+        else:
+            text = read_list(model, name) if name else base64.b64decode(order["content"]).decode("utf-8-sig")
+            found = [one for one in parse(text) if one.path != str(Path(name or ""))]
+    except OSError as error:
+        raise Unusable(f"can't be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, binascii.Error, RuntimeError) as error:  # RuntimeError: links in a ring, before Python 3.13
+        raise Unusable(f"can't be read: {error}") from error
     if not found:
         raise Unusable("names no files")
     return found
@@ -149,7 +127,7 @@ class Memory:
             try:
                 path, *rest = json.loads(line)
                 self._known[path] = rest
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 continue  # torn by a power cut
 
     def knows(self, job: Job) -> bool:
@@ -209,6 +187,9 @@ class Verification:
             missing = isinstance(error, FileNotFoundError)
             self.findings.append(Finding(str(place), "is missing" if missing else f"can't be read: {error.strerror}"))
             return None
+        if not stat.S_ISREG(status.st_mode):
+            self.findings.append(Finding(str(place), "is no regular file"))
+            return None
         if wanted.size is not None and status.st_size != wanted.size:
             what = "is truncated" if status.st_size < wanted.size else "is too long"
             self.findings.append(Finding(str(place), f"{what}: {status.st_size} of {wanted.size} bytes"))
@@ -226,7 +207,7 @@ class Verification:
         """The file's digest in hexadecimal, of the kind that is wanted. Raises OSError."""
         digest = hashlib.sha256() if len(job.wanted.digest) == 64 else hashlib.sha1(b"blob %d\0" % job.identity[0])  # noqa: S324
         buffer = memoryview(bytearray(CHUNK))
-        with job.place.open("rb", buffering=0) as file:
+        with os.fdopen(open_regular(job.place), "rb", buffering=0) as file:
             while count := file.readinto(buffer):
                 digest.update(buffer[:count])
                 self._done += count
@@ -273,7 +254,9 @@ def main() -> None:
         try:
             verification.run(wanted_files(one))
         except Unusable as error:
-            findings.append(Finding(one["model"], f"has no usable manifest: {error}", "correct the manifest (model.manifest)"))
+            where = f" ({one['file']})" if one.get("file") else ""
+            problem = f"has no usable manifest{where}: {error}"
+            findings.append(Finding(one["model"], problem, "correct the manifest (model.manifest)"))
         findings += verification.findings
         total = {name: total[name] + getattr(verification, name) for name in total}
     say({"findings": [asdict(finding) for finding in findings], **total, "seconds": round(time.monotonic() - start, 2)})

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.ddtree_staging import build, drift, swap, wheels
+from ansible.module_utils.ddtree_staging.fence import Fence
 from ansible.module_utils.ddtree_staging.lock import staging_lock
 from ansible.module_utils.ddtree_staging.order import Order, Patch, Wheel
 from ansible.module_utils.ddtree_staging.problem import Problem, disk_full, free_mib, is_full
@@ -38,6 +39,7 @@ options:
   patches: {type: list, elements: dict, default: [], description: "Unified diffs: name, sha256, content (base64)."}
   repair: {type: bool, default: false, description: Stage anew although the release looks whole.}
   listed: {type: bool, default: true, description: Whether C(wheels) is complete; if not, a release to build ends with C(wanted).}
+  lock_token: {type: str, default: "", description: Token of the caller's lock of the host; without it none is asked for.}
   incoming: {type: path, description: Directory of wheels that were just sent, each named by its sha256.}
 author: ddtree-ops
 """
@@ -76,6 +78,7 @@ ARGUMENTS: dict[str, Any] = {
     "repair": {"type": "bool", "default": False},
     "listed": {"type": "bool", "default": True},
     "incoming": {"type": "path"},
+    "lock_token": {"type": "str", "default": "", "no_log": False},
 }
 
 
@@ -98,6 +101,7 @@ def order_of(given: dict[str, Any]) -> Order:
         **{name: given[name] for name in plain},
         root=Path(given["root"]),
         home=Path(given["home"]),
+        fence=Fence(given["lock_token"]),
         wheels=tuple(Wheel(one["name"], one["sha256"], bool(one.get("own", True))) for one in given["wheels"]),
         patches=tuple(Patch(one["name"], one["sha256"], base64.b64decode(one["content"])) for one in given["patches"]),
     )

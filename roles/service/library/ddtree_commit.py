@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.ddtree_host import committing
-from ansible.module_utils.ddtree_host.fence import HostError, fenced
+from ansible.module_utils.ddtree_host.fence import HostError, fenced, told
 from ansible.module_utils.ddtree_host.places import Places
 
 DOCUMENTATION = r"""
@@ -33,10 +33,12 @@ def main() -> None:
         module.exit_json(changed=places.linked("last-good") != options["release"])
     try:
         with fenced(places, options["lock_token"], "ansible: commit"):
-            changed, pruned = committing.commit(places, options["release"], options["port"], options["keep"], options["audit"])
+            done = committing.commit(places, options["release"], options["port"], options["keep"], options["audit"])
     except (HostError, OSError) as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(changed=changed, pruned=list(pruned))
+        module.fail_json(msg=told(error, places))
+    for warning in done.warnings:
+        module.warn(warning)
+    module.exit_json(changed=done.changed, pruned=list(done.pruned))
 
 
 if __name__ == "__main__":

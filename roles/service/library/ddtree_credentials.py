@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.ddtree_host import credentials
-from ansible.module_utils.ddtree_host.fence import HostError, fenced
+from ansible.module_utils.ddtree_host.fence import HostError, fenced, told
 from ansible.module_utils.ddtree_host.places import Places
 
 DOCUMENTATION = r"""
@@ -45,7 +45,7 @@ def main() -> None:
         with fenced(places, options["lock_token"], "ansible: credentials"):
             changed = credentials.put(places, options["release"], values)
     except (HostError, OSError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=told(error, places))
     module.exit_json(changed=changed)
 
 

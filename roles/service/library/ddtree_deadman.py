@@ -7,7 +7,7 @@ import sys
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.ddtree_host import deadman, durable
-from ansible.module_utils.ddtree_host.fence import HostError, fenced
+from ansible.module_utils.ddtree_host.fence import HostError, fenced, told
 from ansible.module_utils.ddtree_host.places import Places
 
 DOCUMENTATION = r"""
@@ -47,19 +47,19 @@ def arm(places: Places, options: dict[str, object]) -> dict[str, object]:
     install(places)
     python = sys.executable or "/usr/bin/python3"
     record = deadman.arm(places, options["release"], options["port"], back_to, options["after_s"], options["by"], python)
-    return {"changed": True, "back_to": back_to, "after_s": record.after_s}
+    return {"changed": True, "back_to": record.back_to, "after_s": record.after_s}
 
 
 def main() -> None:
     module = AnsibleModule(OPTIONS, supports_check_mode=True, required_if=[("state", "armed", ("release", "port", "after_s"))])
     places, options = Places(), module.params
     if module.check_mode:
-        module.exit_json(changed=(deadman.armed(places) is not None) != (options["state"] == "armed"))
+        module.exit_json(changed=deadman.is_armed(places) != (options["state"] == "armed"))
     try:
         with fenced(places, options["lock_token"], f"ansible: dead-man {options['state']}"):
             done = arm(places, options) if options["state"] == "armed" else {"changed": deadman.disarm(places)}
     except (HostError, OSError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=told(error, places))
     module.exit_json(**done)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.ddtree_host import switching
-from ansible.module_utils.ddtree_host.fence import HostError, fenced
+from ansible.module_utils.ddtree_host.fence import HostError, fenced, told
 from ansible.module_utils.ddtree_host.places import Places
 
 DOCUMENTATION = r"""
@@ -32,8 +32,10 @@ def main() -> None:
         with fenced(places, options["lock_token"], "ansible: switch"):
             done = switching.switch(places, options["release"], options["port"])
     except (HostError, OSError) as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(changed=done.changed, before=done.before)
+        module.fail_json(msg=told(error, places))
+    if done.aside:
+        module.warn(f"{places.root / 'current'} was a directory: it is {done.aside} now")
+    module.exit_json(changed=done.changed, before=done.before, aside=str(done.aside or ""))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.ddtree_staging import account, swap, wheels
+from ansible.module_utils.ddtree_staging import account, cache, drift, swap, wheels
 from ansible.module_utils.ddtree_staging.order import Order
 from ansible.module_utils.ddtree_staging.problem import Problem, disk_full, free_mib, is_almost_full, is_full
 from ansible.module_utils.ddtree_staging.programs import Failed, run
@@ -37,7 +37,11 @@ def prepare_host(order: Order) -> bool:
         if not path.is_dir():
             path.mkdir(mode=mode, parents=True)
             changed = True
-        if path.stat().st_mode & 0o7777 != mode:
+        seen = path.stat()
+        if seen.st_uid != drift.OWNER:
+            os.chown(path, drift.OWNER, -1)
+            changed = True
+        if seen.st_mode & 0o7777 != mode:
             path.chmod(mode)
             changed = True
     return changed
@@ -60,7 +64,7 @@ def build(order: Order, lock: int) -> Built:
 
 def _build(order: Order, lock: int) -> Built:
     os.umask(0o022)  # the service user has to read what root installs
-    _clear_cache(order)
+    cache.make_ready(order.cache)
     uv = Uv(order, lock)
     uv.prepare()
     order.staging.mkdir(mode=0o755)
@@ -73,7 +77,7 @@ def _build(order: Order, lock: int) -> Built:
     if finished.get("damaged"):
         raise Problem(f"packages differ from their own RECORD after a fresh install: {', '.join(finished['damaged'])}")
     _keep_credentials(order)
-    replaced = swap.publish(order.staging, order.release)
+    replaced = swap.publish(order.staging, order.release, order.fence)
     return Built(replaced, finished["patched"])
 
 
@@ -116,9 +120,3 @@ def _keep_credentials(order: Order) -> None:
     for name in CREDENTIALS:
         if (order.release / name).is_dir():
             shutil.copytree(order.release / name, order.staging / name)
-
-
-def _clear_cache(order: Order) -> None:
-    """What uv unpacks lies in directories of this form until it is whole; a killed one leaves them."""
-    for path in order.cache.glob(".tmp*"):
-        shutil.rmtree(path, ignore_errors=True)

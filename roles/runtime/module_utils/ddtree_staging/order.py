@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from ansible.module_utils.ddtree_staging.fence import Fence
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Order:
     wheels: tuple[Wheel, ...]
     patches: tuple[Patch, ...]
     repair: bool = False
+    fence: Fence = field(default_factory=Fence)
 
     @property
     def releases(self) -> Path:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from ansible.module_utils.ddtree_staging.fence import Fence
 from ansible.module_utils.ddtree_staging.problem import Problem
 
 STAGING = ".staging-"
@@ -23,12 +24,13 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 _SYNC_SECONDS = 900
 
 
-def publish(staging: Path, release: Path) -> Path | None:
+def publish(staging: Path, release: Path, fence: Fence) -> Path | None:
     """Bring `staging` to the disk and give it its name. Returns where a former directory of that name is now.
 
-    Raises OSError, Problem.
+    Raises OSError, Problem; also where the lock was lost meanwhile: building takes minutes, the rest of this no time.
     """
     flush_file_system(staging)
+    fence.check()
     former = None
     if os.path.lexists(release):
         exchange(staging, release)

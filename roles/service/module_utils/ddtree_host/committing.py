@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from . import deadman, durable, lock, pruning, switching
@@ -9,8 +10,17 @@ from .fence import HostError
 from .places import Places
 
 
-def commit(places: Places, release: str, port: int, keep: int, audit: dict[str, Any]) -> tuple[bool, tuple[str, ...]]:
-    """Whether anything changed, and the releases that were pruned. Raises HostError, OSError."""
+@dataclass(frozen=True)
+class Committed:
+    """Whether anything changed, the releases that were pruned, and what went wrong after the commit was on disk."""
+
+    changed: bool
+    pruned: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def commit(places: Places, release: str, port: int, keep: int, audit: dict[str, Any]) -> Committed:
+    """Raises HostError, OSError; not for old releases that can't be removed: the commit is on disk by then."""
     current, before = places.linked("current"), places.linked("last-good")
     if current != release:
         raise HostError(
@@ -23,5 +33,8 @@ def commit(places: Places, release: str, port: int, keep: int, audit: dict[str, 
     changed = durable.link(places.root / "last-good", f"releases/{release}")
     changed |= deadman.disarm(places)
     changed |= bool(switching.clear_others(places, port))
-    pruned = pruning.prune(places, keep)
-    return changed or bool(pruned), pruned
+    try:
+        pruned = pruning.prune(places, keep)
+    except Exception as error:  # noqa: BLE001 whatever lies among the releases
+        return Committed(changed, (), (f"old releases were not removed: {type(error).__name__}: {error}",))
+    return Committed(changed or bool(pruned), pruned, ())

@@ -88,6 +88,7 @@ def _differs(folder: Path, values: Mapping[str, str]) -> bool:
 
 def _read(folder: Path) -> dict[str, str] | None:
     """None where there is no folder, or what is in it is no text."""
-    with suppress(OSError, ValueError):
-        return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    with suppress(OSError):
+        found = {path.name: durable.read_text(path) for path in folder.iterdir()}
+        return None if None in found.values() else {name: text for name, text in found.items() if text is not None}
     return None

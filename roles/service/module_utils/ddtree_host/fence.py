@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,13 @@ from .places import Places
 
 class HostError(Exception):
     """Something that can't be done here; the message says what and why."""
+
+
+def told(error: Exception, places: Places) -> str:
+    """The error in words, with what to do about a full file system; write(2) doesn't say which, and most often it is this one."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the file system of {error.filename or places.state} is full ({error.strerror}). Fix: free some space there"
+    return str(error)
 
 
 @contextmanager
@@ -46,7 +54,8 @@ def described(holder: dict[str, object]) -> str:
     """`anna@laptop (pid 4711) runs "deploy --host ct200" since 2026-11-30T01:02:03Z`."""
     if not holder:
         return "nobody holds it"
-    return '{user}@{controller} (pid {pid}) runs "{command}" since {since}'.format_map(_Known(holder))
+    text = '{user}@{controller} (pid {pid}) runs "{command}" since {since}'.format_map(_Known(holder))
+    return "".join(one if one.isprintable() else "?" for one in text[:1000])  # the file may hold anything
 
 
 class _Known(dict):  # type: ignore[type-arg]

@@ -14,6 +14,7 @@ import json
 import os
 import select
 import signal
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -27,12 +28,34 @@ SILENCE_SECONDS = 30.0  # the controller gives a sign of life every 5 s
 BUSY_SECONDS = 0.3  # whoever only looks whether it is held holds it for microseconds
 ENDING_SECONDS = 5.0
 LOCKED = 9
+LONGEST_LINE = 1024 * 1024
 
 
 def open_lock(path: str) -> int:
     """A descriptor to lock. Raises OSError."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)  # noqa: PTH103, PTH120
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    return open_regular(path, os.O_RDWR | os.O_CREAT)
+
+
+def open_regular(path: str, flags: int) -> int:
+    """A descriptor of a regular file; whatever else lies there is neither waited for nor read. Raises OSError."""
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except IsADirectoryError:
+        raise OSError(f"{path} is no regular file, remove it") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is no regular file, remove it")
+    return descriptor
+
+
+def parse(data: bytes | str) -> dict[str, Any] | None:
+    """A JSON object, or None for anything else: every file here may be torn by a power cut, or be somebody else's."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def take(descriptor: int, seconds: float | None) -> bool:
@@ -53,11 +76,7 @@ def take(descriptor: int, seconds: float | None) -> bool:
 
 def holder_of(descriptor: int) -> dict[str, Any]:
     """What the file says of its holder; empty if it says nothing."""
-    try:
-        found = json.loads(os.pread(descriptor, 65536, 0))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return parse(os.pread(descriptor, 65536, 0)) or {}
 
 
 def sign(descriptor: int, holder: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +118,7 @@ def who_of(document: dict[str, Any]) -> dict[str, Any]:
 
 def audit(path: str, record: dict[str, Any]) -> None:
     """Add one line to the host's audit log, on disk before this returns. Raises OSError."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # a power cut, or a full disk, in the line before
@@ -156,10 +175,10 @@ def hold(log: Log, silence: float) -> None:
         if not data:
             log.add("controller lost", why="its connection ended" if ready else f"no sign of life for {silence:g} s")
             return
-        *lines, pending = (pending + data).split(b"\n")
-        for line in filter(None, lines):
-            with suppress(ValueError, TypeError):
-                log.add(**{"event": "ended", **json.loads(line)})
+        *lines, pending = (pending[-LONGEST_LINE:] + data).split(b"\n")
+        for record in filter(None, map(parse, lines)):
+            with suppress(TypeError):  # a key that is no field
+                log.add(**{"event": "ended", **record})
                 tell({"ended": True})
                 return
 
@@ -168,7 +187,11 @@ def main(argument: str) -> int:
     """Exit code 9: somebody else holds it."""
     wanted = json.loads(argument)
     state, who = wanted.get("state", STATE), who_of(wanted)
-    descriptor, log = open_lock(f"{state}/lock"), Log(f"{state}/audit.jsonl", who)
+    try:
+        descriptor, log = open_lock(f"{state}/lock"), Log(f"{state}/audit.jsonl", who)
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     if not take(descriptor, BUSY_SECONDS) and not take_over(descriptor, wanted, log):
         holder = holder_of(descriptor)
         log.add("locked out", holder=who_of(holder))

@@ -5,11 +5,11 @@ What staging has left is staging's own matter: it may still be written to, and o
 
 from __future__ import annotations
 
-import json
 import shutil
 from contextlib import suppress
+from pathlib import Path
 
-from . import durable, units
+from . import durable, lock, units
 from .places import Places
 
 _REMOVING = ".removing-"
@@ -21,7 +21,7 @@ def prune(places: Places, keep: int) -> tuple[str, ...]:
     Returns what was removed. A release that can't be removed is left for the next time.
     """
     for path in places.releases.glob(f"{_REMOVING}*"):
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
     spared = {places.linked("current"), places.linked("last-good")} | units.running_releases(places)
     others = [one for one in _newest_first(places) if one not in spared]
     removed = []
@@ -31,15 +31,24 @@ def prune(places: Places, keep: int) -> tuple[str, ...]:
             (places.releases / name).rename(away)  # half a release must never look like one
             durable.sync_directory(places.releases)
             removed.append(name)
-            shutil.rmtree(away, ignore_errors=True)
+            _remove(away)
     return tuple(removed)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        with suppress(OSError):
+            path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _newest_first(places: Places) -> list[str]:
     """Releases with a manifest: those once committed, the latest commit first, then the others by their age."""
     found = []
     for path in places.releases.iterdir():
-        manifest = None if path.name.startswith(".") else durable.read(path / "manifest.json")
+        is_release = not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
+        manifest = durable.read(path / "manifest.json") if is_release else None
         if manifest is not None:
             found.append((str(manifest.get("created", "")), path.name))
     ids = [name for _, name in sorted(found, reverse=True)]
@@ -51,10 +60,8 @@ def committed(places: Places) -> tuple[str, ...]:
     """Releases of the audit log's commits, the latest first."""
     found: dict[str, None] = {}
     for path in (places.audit, places.audit.with_name(f"{places.audit.name}.1")):
-        with suppress(OSError):
-            for line in reversed(path.read_text(encoding="utf-8", errors="replace").splitlines()):
-                with suppress(ValueError):
-                    record = json.loads(line)
-                    if isinstance(record, dict) and record.get("event") == "commit":
-                        found.setdefault(str(record.get("release")), None)
+        for line in reversed((durable.read_text(path, "replace") or "").splitlines()):
+            record = lock.parse(line) or {}
+            if record.get("event") == "commit":
+                found.setdefault(str(record.get("release")), None)
     return tuple(found)

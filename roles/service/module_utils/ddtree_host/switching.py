@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from . import credentials, durable, units
 from .fence import HostError
@@ -12,19 +14,24 @@ from .places import Places
 
 @dataclass(frozen=True)
 class Switched:
-    """Where `current` led before, and whether anything was changed."""
+    """Where `current` led before, and whether anything was changed. `aside`: a directory that lay in the link's place."""
 
     before: str | None
     changed: bool
+    aside: Path | None = None
 
 
 def port_of(places: Places, release: str) -> int:
     """The port that a release serves on. Raises HostError for what is no staged release."""
-    folder = places.releases / release
-    settings = durable.read(folder / "server.json")
-    if settings is None or not isinstance(settings.get("port"), int):
+    settings = durable.read(places.releases / release / "server.json") or {}
+    port: Any = settings.get("port")
+    if "/" in release or not is_port(port):
         raise HostError(f"there is no release {release} in {places.releases}: stage it with deploy.yml, or choose another")
-    return int(settings["port"])
+    return int(port)
+
+
+def is_port(value: object) -> bool:
+    return type(value) is int and 0 < value < 65536
 
 
 def check(places: Places, release: str, port: int) -> None:
@@ -38,15 +45,18 @@ def switch(places: Places, release: str, port: int) -> Switched:
     """Unit text, link, what starts at boot. Nothing is restarted. Raises HostError, OSError."""
     check(places, release, port)
     folder, before = places.releases / release, places.linked("current")
+    text = durable.read_text(folder / "ddtree-server@.service")
+    if text is None:
+        raise HostError(f"release {release} has no readable unit text: stage it again with deploy.yml, or choose another")
     changed = credentials.take(folder, wanted=before == release)
-    text = (folder / "ddtree-server@.service").read_text(encoding="utf-8")
     rewritten = durable.write(places.unit(port), text)
     changed |= rewritten | _without_drop_ins(places, port)
+    aside = durable.put_aside(places.root / "current")
     changed |= durable.link(places.root / "current", f"releases/{release}")
     changed |= _boot_with(places, port)
     units.reload_if_needed(units.name(port))
     units.systemctl("reset-failed", units.name(port), check=False)  # starts before this one must not count against it
-    return Switched(before, changed)
+    return Switched(before, changed, aside)
 
 
 def _without_drop_ins(places: Places, port: int) -> bool:

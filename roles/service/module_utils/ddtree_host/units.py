@@ -71,5 +71,7 @@ def running_releases(places: Places) -> frozenset[str]:
 
 
 def _release_of(places: Places, *paths: str) -> set[str]:
+    """A path that was removed has the ending (proc_pid_cwd(5)): nothing is there to be spared, or to be gone back to."""
     base = f"{places.releases}/"
-    return {path[len(base) :].split("/", 1)[0] for path in paths if path.startswith(base)}
+    there = [path for path in paths if path.startswith(base) and not path.endswith(" (deleted)")]
+    return {path[len(base) :].split("/", 1)[0] for path in there}

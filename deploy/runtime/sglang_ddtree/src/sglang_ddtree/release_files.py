@@ -32,7 +32,7 @@ FILE_NAME = "files.json"
 DIGESTS_SCHEMA = "ddtree-ops/digests/v1"
 DIGESTS_NAME = "digests.json"
 # The service role's, another value may come at any time.
-NOT_LISTED = (FILE_NAME, "credentials", "credentials.next")
+NOT_LISTED = (FILE_NAME, "credentials", "credentials.next", ".credentials.dropped")
 _BYTECODE = "__pycache__"
 # Newer releases share more; each list is read whole.
 _MOST_SIBLINGS = 3

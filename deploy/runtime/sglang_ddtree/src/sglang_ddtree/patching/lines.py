@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .model import Conflict, FilePatch, Hunk
 
 # How far around its place a hunk's lines are looked for, to say that they have moved.
 _SEARCHED = 2000
+_MOST_COMPARED = 1_000_000
 
 
-def patched(content: bytes | None, patch: FilePatch) -> tuple[bytes | None, list[Conflict]]:
-    """The new content (None: no file) and the conflicts; with any conflict the content means nothing."""
+@dataclass
+class Search:
+    """How many lines may still be compared to find where hunks have moved to: one allowance for a whole series."""
+
+    left: int = _MOST_COMPARED
+
+
+def patched(content: bytes | None, patch: FilePatch, search: Search | None = None) -> tuple[bytes | None, list[Conflict]]:
+    """The new content (None: no file) and the conflicts; with any conflict the content means nothing.
+
+    A conflict says where its lines have moved to as long as `search` has something left.
+    """
+    search = search or Search()
     problem = _presence_problem(content, patch)
     if problem:
         return content, [Conflict(patch.patch, patch.path, None, problem)]
@@ -21,7 +34,7 @@ def patched(content: bytes | None, patch: FilePatch) -> tuple[bytes | None, list
     done = 0
     for hunk in patch.hunks:
         at = hunk.old_start - 1 if hunk.old else hunk.old_start
-        conflict = _conflict(lines, at, hunk, patch)
+        conflict = _conflict(lines, at, hunk, patch, search)
         if conflict:
             conflicts.append(conflict)
             continue
@@ -50,14 +63,16 @@ def _presence_problem(content: bytes | None, patch: FilePatch) -> str | None:
     return None
 
 
-def _conflict(lines: Sequence[bytes], at: int, hunk: Hunk, patch: FilePatch) -> Conflict | None:
+def _conflict(lines: Sequence[bytes], at: int, hunk: Hunk, patch: FilePatch, search: Search) -> Conflict | None:
     def conflict(problem: str, expected: bytes | None = None, found: bytes | None = None) -> Conflict:
         return Conflict(patch.patch, patch.path, hunk.number, problem, expected, found)
 
     for number, expected in enumerate(hunk.old, at):
         found = lines[number] if number < len(lines) else None
         if found != expected:
-            return conflict(f"line {number + 1} is another one{_reason(lines, at, hunk, expected, found)}", expected, found)
+            if found is not None and found.rstrip(b"\r\n") == expected.rstrip(b"\r\n"):
+                return conflict(f"line {number + 1} is another one in its line end", expected, found)
+            return conflict(f"line {number + 1} is another one{_moved(lines, at, hunk.old, search)}", expected, found)
     if at > len(lines):
         return conflict(f"comes after line {at}, but the file has {len(lines)}")
     end = at + len(hunk.old)
@@ -71,14 +86,22 @@ def _conflict(lines: Sequence[bytes], at: int, hunk: Hunk, patch: FilePatch) -> 
     return None
 
 
-def _reason(lines: Sequence[bytes], at: int, hunk: Hunk, expected: bytes, found: bytes | None) -> str:
-    """What a person would find out next: other line ends, or the same lines elsewhere."""
-    if found is not None and found.rstrip(b"\r\n") == expected.rstrip(b"\r\n"):
-        return " in its line end"
-    wanted = list(hunk.old)
+def _moved(lines: Sequence[bytes], at: int, wanted: Sequence[bytes], search: Search) -> str:
+    """What a person would find out next: the same lines elsewhere."""
     for distance in range(1, _SEARCHED):
         for place in (at + distance, at - distance):
-            if place >= 0 and list(lines[place : place + len(wanted)]) == wanted:
+            if 0 <= place <= len(lines) - len(wanted) and _stand_at(lines, place, wanted, search):
                 way = "further down" if place > at else "further up"
                 return f"; the hunk's lines stand {distance} lines {way}: the patch is for another version of this file"
+        search.left -= 1  # a place outside of the file costs something too
+        if search.left <= 0:
+            break
     return ""
+
+
+def _stand_at(lines: Sequence[bytes], place: int, wanted: Sequence[bytes], search: Search) -> bool:
+    for number, line in enumerate(wanted, place):
+        search.left -= 1
+        if search.left < 0 or lines[number] != line:
+            return False
+    return True

@@ -1,25 +1,21 @@
-"""Apply a series of patches to a tree: all of it in memory first, then on disk, so that a conflict changes nothing.
-
-A file is replaced by a new one, never written in place: the old one is a hard link into uv's cache, which every other
-release shares.
-"""
+"""Apply a series of patches to a tree: all of it in memory first, then on disk, so that a conflict changes nothing."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable, Mapping
-from importlib.util import cache_from_source
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .diffs import parse
-from .lines import patched
+from .diffs import MOST_BYTES, parse
+from .lines import Search, patched
 from .model import BadPatch, Conflict, FilePatch
-from .paths import place_in
+from .tree import exchange, one_below_another, place_in, read_file
 
 FOLDER = "patches"
 _MOST_TARGET_BYTES = 64 * 2**20
-_TEMPORARY = ".ddtree-patch"
+# What all sections of a series go through together: a file of which a patch speaks a thousand times counts as often.
+_MOST_WORK_BYTES = 2**30
+_MOST_CONFLICTS = 100
 
 
 class Conflicts(Exception):
@@ -35,28 +31,54 @@ class Conflicts(Exception):
 def apply(tree: Path, folder: Path, patches: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str | None]]:
     """Apply `{"name", "sha256"}` patches, the files `<number>-<name>` of a folder, to a tree.
 
-    Returns sha256 before and after of every touched file, null where there is none. Raises Conflicts, OSError.
+    Returns sha256 before and after of every touched file, null where there is none. Raises Conflicts, and OSError if the disk
+    fails or is full.
     """
     series = [one for number, patch in enumerate(patches, 1) for one in _read(folder / f"{number:02}-{patch['name']}", patch)]
-    before: dict[str, bytes | None] = {}
-    after: dict[str, bytes | None] = {}
-    conflicts: list[Conflict] = []
-    executable = {one.path for one in series if one.executable}
-    for one in series:
-        if one.path not in before:
-            before[one.path] = after[one.path] = _content(tree, one)
-        after[one.path], found = patched(after[one.path], one)
-        conflicts += found
-    if conflicts:
-        raise Conflicts(line for conflict in conflicts for line in conflict.lines())
-    for path, content in after.items():
-        _write(place_in(tree, path), content, executable=path in executable)
+    before, after = _patched(tree, series)
+    clash = one_below_another(after)
+    if clash:
+        last = next(one for one in reversed(series) if one.path in clash)
+        raise Conflicts([f"{last.patch}:{last.line}: {clash[0]} would be a file, and the directory of {clash[1]}"])
+    try:
+        exchange(tree, after, {one.path for one in series if one.executable})
+    except ValueError as error:
+        raise Conflicts([str(error)]) from error
     return {path: {"before": _sha256(before[path]), "after": _sha256(after[path])} for path in sorted(before)}
 
 
+def _patched(tree: Path, series: Sequence[FilePatch]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
+    """Every touched file before and after. Raises Conflicts."""
+    before: dict[str, bytes | None] = {}
+    after: dict[str, bytes | None] = {}
+    conflicts: list[Conflict] = []
+    search, work = Search(), 0
+    for one in series:
+        if one.path not in before:
+            before[one.path] = after[one.path] = _content(tree, one)
+        work += len(after[one.path] or b"")
+        if work > _MOST_WORK_BYTES:
+            raise Conflicts([f"{one.patch}:{one.line}: {one.path}: up to here more than {_MOST_WORK_BYTES} bytes were patched"])
+        after[one.path], found = patched(after[one.path], one, search)
+        conflicts += found
+    if conflicts:
+        raise Conflicts(_listed(conflicts))
+    return before, after
+
+
+def _listed(conflicts: Sequence[Conflict]) -> Iterator[str]:
+    for conflict in conflicts[:_MOST_CONFLICTS]:
+        yield from conflict.lines()
+    if len(conflicts) > _MOST_CONFLICTS:
+        yield f"and {len(conflicts) - _MOST_CONFLICTS} more conflicts"
+
+
 def _read(file: Path, patch: Mapping[str, str]) -> tuple[FilePatch, ...]:
-    content = file.read_bytes()
-    if _sha256(content) != patch["sha256"]:
+    try:
+        content = read_file(file, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise Conflicts([f"{patch['name']}: {error}"]) from error
+    if content is None or _sha256(content) != patch["sha256"]:
         raise Conflicts([f"{patch['name']}: the file that arrived has another sha256 than the controller's"])
     try:
         return parse(patch["name"], content)
@@ -67,29 +89,12 @@ def _read(file: Path, patch: Mapping[str, str]) -> tuple[FilePatch, ...]:
 def _content(tree: Path, patch: FilePatch) -> bytes | None:
     try:
         place = place_in(tree, patch.path)
-        if place.stat().st_size > _MOST_TARGET_BYTES:
-            raise Conflicts([f"{patch.patch}: {patch.path}: is larger than {_MOST_TARGET_BYTES} bytes"])
-        return place.read_bytes()
-    except FileNotFoundError:
-        return None
     except ValueError as error:
         raise Conflicts([f"{patch.patch}: {error}"]) from error
-
-
-def _write(place: Path, content: bytes | None, *, executable: bool) -> None:
-    """Replace, make or remove one file, and forget what was compiled from it."""
-    if place.suffix == ".py":
-        Path(cache_from_source(str(place))).unlink(missing_ok=True)
-    if content is None:
-        return place.unlink(missing_ok=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    mode = place.stat().st_mode & 0o777 if place.exists() else 0o755 if executable else 0o644
-    temporary = place.with_name(f"{place.name}{_TEMPORARY}")
-    with temporary.open("xb") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(content)
-    temporary.replace(place)
-    return None
+    try:
+        return read_file(place, _MOST_TARGET_BYTES)
+    except (OSError, ValueError) as error:
+        raise Conflicts([f"{patch.patch}: {patch.path}: {error}"]) from error
 
 
 def _sha256(content: bytes | None) -> str | None:

@@ -1,0 +1,92 @@
+"""The report of what a person stopped: where it stood, what serves, and what the host does by itself now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.fleet.state import DeadMan, HostState
+from ddtree_ops.flows.look import look
+from ddtree_ops.flows.server import Server
+from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving, Step, StepState
+from ddtree_ops.units.systemctl import Active
+
+INTERRUPTED_EXIT = 130
+SAME = "the same deploy"
+# The steps of a deploy or rollback after which everything still is as it was, but for staged files and an armed dead-man.
+BEFORE_SWITCH = frozenset({"look", "plan", "lock", "look again", "models", "stage", "validate", "arm"})
+
+
+def interrupted(
+    host: str, release: str | None, steps: Sequence[Step], state: HostState | None = None, again: str = SAME
+) -> DeploymentReport:
+    """A deploy or rollback. `state`: the host as seen afterwards, None: not seen. `again`: the command that takes it up."""
+    last = steps[-1] if steps else None
+    where = "before its first step" if last is None else f"{'in' if last.state is StepState.FAILED else 'after'} {last.name}"
+    reached = any(step.name not in BEFORE_SWITCH for step in steps)
+    return _report(host, where, state, release, steps, _fix(host, reached, state, again))
+
+
+def interrupted_at(server: Server, release: str | None, steps: Sequence[Step], again: str = SAME) -> DeploymentReport:
+    """The same, with a look at the host; another interruption cuts the look short."""
+    return interrupted(server.shell.host, release, steps, _seen(server), again)
+
+
+def verb_interrupted(server: Server, verb: str) -> DeploymentReport:
+    """A start, stop or restart: systemd goes on with it."""
+    host, state = server.shell.host, _seen(server)
+    if state is None:
+        fix = _ask(host)
+    elif state.dead_man is not None and not state.dead_man.damaged:
+        fix = f"unfinished deploy of {state.dead_man.release}: {_goes_back(state.dead_man, 'that deploy')}"
+    elif state.unit.active is Active.ACTIVATING:
+        fix = f"it goes on loading; `ddtree-ops wait --host {host}` follows it"
+    else:
+        fix = f"ddtree-ops {verb} --host {host}"
+    return _report(host, f"in {verb}", state, None, (), fix)
+
+
+def _seen(server: Server) -> HostState | None:
+    try:
+        return look(server.shell, server.port)
+    except (DdtreeOpsError, KeyboardInterrupt):
+        return None
+
+
+def _fix(host: str, reached: bool, state: HostState | None, again: str) -> str:
+    told = "" if reached else "nothing was switched; "
+    if state is None:
+        return told + _ask(host)
+    if state.dead_man is None or state.dead_man.damaged:
+        return f"{told}{again} takes it up again"
+    return f"{told or 'uncommitted; '}{_goes_back(state.dead_man, again)}"
+
+
+def _goes_back(orders: DeadMan, again: str) -> str:
+    if not orders.timer_active or orders.seconds_left is None:
+        return f"the host's timer that goes back does not run: run {again} again"
+    left = max(0.0, orders.seconds_left)
+    return f"the host goes back to {orders.back_to or 'no server'} by itself in about {left:.0f} s unless {again} is run again"
+
+
+def _ask(host: str) -> str:
+    return f"`ddtree-ops status --host {host}` says what serves and whether the host goes back by itself"
+
+
+def _report(
+    host: str, where: str, state: HostState | None, release: str | None, steps: Sequence[Step], hint: str
+) -> DeploymentReport:
+    serving = Serving(state.serving) if state is not None else Serving(None, known=False)
+    return DeploymentReport(
+        host=host,
+        outcome=Outcome.INTERRUPTED,
+        exit_code=INTERRUPTED_EXIT,
+        release=release,
+        previous=None,
+        serving=serving.release,
+        serving_known=serving.known,
+        seconds=sum(step.seconds for step in steps),
+        steps=tuple(steps),
+        error=f"{host}: interrupted {where}",
+        hint=hint,
+    )

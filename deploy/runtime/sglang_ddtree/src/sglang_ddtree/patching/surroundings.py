@@ -1,0 +1,1 @@
+../../../../../../ddtree_ops/fleet/patch_format/surroundings.py
