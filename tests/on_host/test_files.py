@@ -17,7 +17,6 @@ RELEASE = "lab-a"
 def listed(root: Path) -> Path:
     """A release of a few files with its list, as staging writes it."""
     root.chmod(0o755)
-    root.chmod(0o755)  # pytest makes it for its user alone
     place = root / "releases" / RELEASE
     (place / "venv" / "lib" / "__pycache__").mkdir(parents=True)
     (place / "credentials").mkdir()
