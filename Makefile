@@ -55,7 +55,7 @@ build/torch/has: requirements/torch.sh requirements/torch-cpu.txt requirements/t
 	@requirements/torch.sh $(CURDIR)/$(BIN)/python $(CURDIR)/build/torch
 
 hosts: setup  ## tests on real systemd hosts, booted and cleaned by the tests (root)
-	$(BIN)/python -m pytest -m hosts -n 4 --dist loadfile  # they wait most of the time
+	$(BIN)/python -m pytest -m hosts -n 5 --dist loadfile  # they wait most of the time
 
 faults: setup  ## faults at every step of a deploy on real lab hosts, the whole matrix (root, about half an hour)
 	DDTREE_FAULTS=all $(BIN)/python -m pytest tests/faults -n 3 --dist loadfile; code=$$?; $(BIN)/python -m tests.faults.page; exit $$code

@@ -88,6 +88,8 @@ _CODES: dict[Fault, tuple[frozenset[int], str]] = {
 _EXCEPTIONS: dict[tuple[Step, Fault], tuple[frozenset[int], str]] = {
     # Preflight sees it.
     (Step.CHECKING, Fault.RELEASES_FULL): (frozenset({FAILED, REFUSED}), FULL),
+    # The host's part of staging goes on while the disk fills, and needs little but hard links: it may be quicker.
+    (Step.STAGING, Fault.RELEASES_FULL): (frozenset({FINE, FAILED}), FULL),
     # A link and a unit file need no space to speak of; a deploy may get through.
     (Step.SWITCHING, Fault.RELEASES_FULL): (frozenset({FINE, FAILED, ROLLED_BACK}), FULL),
     (Step.WAITING, Fault.RELEASES_FULL): (frozenset({FINE, FAILED, ROLLED_BACK}), FULL),

@@ -163,4 +163,4 @@ def test_a_missing_baseline_shows_before_anything_is_changed(tool: Tool, host: P
     set_serving(host, HOST, environment=quick(SIM_TOKENS_PER_SECOND="500"), gate={"baseline": "/nowhere/baseline.json"})
     ran = tool("deploy", "--host", HOST)
     assert ran.code == 2
-    assert "gate.baseline: /nowhere/baseline.json: No such file" in ran.stderr
+    assert "gate.baseline: /nowhere/baseline.json: can't be read: No such file" in ran.stderr
