@@ -15,7 +15,7 @@ from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.units import smoke
 from ddtree_ops.units.systemctl import UnitState
 
-UNIT_POLL_SECONDS = 0.5
+UNIT_POLL_SECONDS = 0.25
 HTTP_POLL_SECONDS = 1.0
 # SGLang's own /health_generate gives up after 20 s; a probe must outlast that to tell slow from dead.
 PROBE_TIMEOUT_SECONDS = 25.0

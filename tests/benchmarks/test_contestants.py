@@ -66,3 +66,4 @@ def test_the_slow_tools_run_once_and_only_where_there_is_time() -> None:
     assert [slow.takes(tool("plain"), number) for number in range(3)] == [True, False, False]
     assert not short.takes(tool("roles"), 0)
     assert all(short.takes(tool(name), 1) for name in ("ours", "tuned", "mitogen", "pyinfra"))
+    assert not Case(Scenario.FIRST, 1, 0, 1).takes(tool("mitogen"), 0)
