@@ -12,7 +12,7 @@ from ddtree_ops.flows import gate, smoke, triage
 from ddtree_ops.flows.attempt import Attempt
 from ddtree_ops.flows.converge import Progress, converge
 from ddtree_ops.flows.progress import StepDetail, StepLog, TaskNews, Tell
-from ddtree_ops.flows.server import Server
+from ddtree_ops.flows.server import Server, once_more
 from ddtree_ops.flows.switching import restart
 from ddtree_ops.flows.wait import Mark, Waited, mark, wait_after, wait_running
 from ddtree_ops.ports import Playbooks, TaskResult
@@ -134,8 +134,8 @@ class GoLive:
 
     def _smoke(self) -> None:
         with self._step("smoke") as step:
-            before: Mark = mark(self.server)
-            smoked = smoke.run(self.server)
+            before: Mark = once_more(lambda: mark(self.server))
+            smoked = once_more(lambda: smoke.run(self.server))
             if not smoked.ok:
                 self.failure = triage.since(self.server, before)
             smoked.check(self.server.shell.host)
@@ -143,7 +143,7 @@ class GoLive:
 
     def _gate(self) -> None:
         with self._step("gate") as step:
-            before: Mark = mark(self.server)
+            before: Mark = once_more(lambda: mark(self.server))
             judged = gate.run(self.server)
             step.figures = judged.figures()
             if not judged.keeps:

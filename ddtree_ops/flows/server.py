@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ddtree_ops.errors import Unreachable
 from ddtree_ops.flows.attempt import Unrecorded
@@ -13,6 +14,19 @@ from ddtree_ops.units.systemctl import UnitState, unit_name
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.spec import ServingSpec
+
+T = TypeVar("T")
+
+
+def once_more(read: Callable[[], T]) -> T:
+    """`read()`, and again over a new connection if that was lost meanwhile: a session that was cut says nothing of the server.
+
+    For what changes nothing. Raises what the second try raises.
+    """
+    try:
+        return read()
+    except Unreachable:
+        return read()
 
 
 @dataclass(frozen=True)
@@ -31,14 +45,8 @@ class Server:
         return unit_name(self.port)
 
     def ask(self, request: HttpRequest) -> HttpResponse:
-        """Like http.request, and once more over a new connection if that was lost meanwhile: for questions that change nothing.
-
-        A session that was cut says nothing of the server. Raises Unreachable, TimeoutError.
-        """
-        try:
-            return self.http.request(request)
-        except Unreachable:
-            return self.http.request(request)
+        """Like http.request, for questions that change nothing. Raises Unreachable, TimeoutError."""
+        return once_more(lambda: self.http.request(request))
 
     def state(self) -> UnitState:
         return unit_state(self.shell, self.unit)
