@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import queue
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +35,10 @@ class LockModel:
         """Somebody else breaks it."""
         assert self.open is not None
         self.open.say({"lost": True})
+        deadline = time.monotonic() + 10
+        while not self.open.drained() and time.monotonic() < deadline:
+            threading.Event().wait(0.01)
+        threading.Event().wait(0.05)  # from the line to the lock's own state it is a few statements of another thread
 
 
 class ModelLockStream:
@@ -43,6 +49,10 @@ class ModelLockStream:
 
     def say(self, document: dict[str, Any]) -> None:
         self._lines.put(json.dumps(document).encode() + b"\n")
+
+    def drained(self) -> bool:
+        """Whether the reader has taken every line."""
+        return self._lines.empty()
 
     def lose(self) -> None:
         """The connection breaks off."""
