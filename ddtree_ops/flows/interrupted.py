@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.fleet.state import DeadMan, HostState
@@ -77,16 +78,5 @@ def _report(
     host: str, where: str, state: HostState | None, release: str | None, steps: Sequence[Step], hint: str
 ) -> DeploymentReport:
     serving = Serving(state.serving) if state is not None else Serving(None, known=False)
-    return DeploymentReport(
-        host=host,
-        outcome=Outcome.INTERRUPTED,
-        exit_code=INTERRUPTED_EXIT,
-        release=release,
-        previous=None,
-        serving=serving.release,
-        serving_known=serving.known,
-        seconds=sum(step.seconds for step in steps),
-        steps=tuple(steps),
-        error=f"{host}: interrupted {where}",
-        hint=hint,
-    )
+    report = DeploymentReport.broken_off(host, Outcome.INTERRUPTED, INTERRUPTED_EXIT, steps, serving)
+    return replace(report, release=release, error=f"{host}: interrupted {where}", hint=hint)

@@ -15,7 +15,7 @@ UNKNOWN = Serving(None, known=False)
 
 def not_begun(host: str, why: str, seen: DeploymentReport | None = None) -> DeploymentReport:
     """The host is as it was; `seen` is what the look at it found."""
-    report = seen or _report(host, Outcome.NOT_BEGUN, NOT_BEGUN_EXIT, (), UNKNOWN)
+    report = seen or DeploymentReport.broken_off(host, Outcome.NOT_BEGUN, NOT_BEGUN_EXIT, (), UNKNOWN)
     return replace(
         report,
         outcome=Outcome.NOT_BEGUN,
@@ -30,26 +30,12 @@ def not_begun(host: str, why: str, seen: DeploymentReport | None = None) -> Depl
 
 def failed(host: str, error: DdtreeOpsError, steps: Sequence[Step]) -> DeploymentReport:
     """An expected error outside the flow itself."""
-    report = _report(host, Outcome.FAILED, error.exit_code, steps, UNKNOWN)
+    report = DeploymentReport.broken_off(host, Outcome.FAILED, error.exit_code, steps, UNKNOWN)
     return replace(report, error=error.message, hint=error.hint, evidence=error.evidence)
 
 
 def crashed(host: str, error: BaseException, steps: Sequence[Step]) -> DeploymentReport:
     """A mistake of ours: the traceback is the evidence."""
-    report = _report(host, Outcome.FAILED, 1, steps, UNKNOWN)
+    report = DeploymentReport.broken_off(host, Outcome.FAILED, 1, steps, UNKNOWN)
     told = mistake(host, error)
     return replace(report, error=told.message, hint=told.hint, evidence=told.evidence)
-
-
-def _report(host: str, outcome: Outcome, exit_code: int, steps: Sequence[Step], serving: Serving) -> DeploymentReport:
-    return DeploymentReport(
-        host=host,
-        outcome=outcome,
-        exit_code=exit_code,
-        release=None,
-        previous=None,
-        serving=serving.release,
-        serving_known=serving.known,
-        seconds=sum(step.seconds for step in steps),
-        steps=tuple(steps),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -76,6 +76,13 @@ class DeploymentReport:
     failure: FailureReport | None = None
     serving_known: bool = True
     reason: str | None = None
+
+    @classmethod
+    def broken_off(cls, host: str, outcome: Outcome, exit_code: int, steps: Sequence[Step], serving: Serving) -> DeploymentReport:
+        """Of an attempt that its own flow could not report; its time is that of its steps."""
+        seconds = sum(step.seconds for step in steps)
+        shown = (serving.release, seconds, tuple(steps))
+        return cls(host, outcome, exit_code, None, None, *shown, serving_known=serving.known)
 
     def to_json(self) -> dict[str, Any]:
         """A document that scripts can rely on; the failure has the form of failure-report.schema.json."""

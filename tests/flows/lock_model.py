@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import queue
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,24 +34,18 @@ class LockModel:
         """Somebody else breaks it."""
         assert self.open is not None
         self.open.say({"lost": True})
-        deadline = time.monotonic() + 10
-        while not self.open.drained() and time.monotonic() < deadline:
-            threading.Event().wait(0.01)
-        threading.Event().wait(0.05)  # from the line to the lock's own state it is a few statements of another thread
+        assert self.open.left.wait(10), "the holder leaves the channel once it knows"
 
 
 class ModelLockStream:
     def __init__(self, model: LockModel, first: dict[str, Any]) -> None:
         self._model = model
         self._lines: queue.SimpleQueue[bytes | Exception | None] = queue.SimpleQueue()
+        self.left = threading.Event()
         self.say(first)
 
     def say(self, document: dict[str, Any]) -> None:
         self._lines.put(json.dumps(document).encode() + b"\n")
-
-    def drained(self) -> bool:
-        """Whether the reader has taken every line."""
-        return self._lines.empty()
 
     def lose(self) -> None:
         """The connection breaks off."""
@@ -71,4 +64,5 @@ class ModelLockStream:
             self._lines.put(None)
 
     def close(self) -> None:
+        self.left.set()
         self._lines.put(None)
