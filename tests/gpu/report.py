@@ -43,8 +43,8 @@ SECTIONS = (
         "throughput_8b",
         "(c) Speed at Qwen3-8B's size",
         tables.throughput,
-        "A pair grown to 8 billion weights that still says the same: the first one, trained on 2026-11-29 for less long on more "
-        "text, of whose drafts DFLASH accepts about 2 tokens a step.",
+        "The same pair grown to 8 billion weights that still says the same: text that its drafter knows (7 tokens a step), and "
+        "text that it doesn't (1.3).",
     ),
     Section("story", "(d) The crash this began with", tables.flat, "A naive tree and DDTREE, both with budget 32 and block 8."),
     Section("tp2", "(e) Tensor parallel 2", tables.tp2, "Two cards of one host, against plain decoding on the same two."),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Findings = Mapping[str, Any]
+TREES = ("ddtree", "schedule")  # how their servers' names begin
 PARTS = ("draft", "build", "verify", "commit")
 
 
@@ -81,7 +82,9 @@ def acceptance(found: Findings) -> str:
 
 
 def throughput(found: Findings) -> str:
-    return "\n\n".join((_speeds(found["speed"]), _gains(found["speed"]), _losses(found["speed"]), _split(found["split_us"])))
+    schedule = (f"`schedule`: budgets {found['schedule']}.",) if "schedule" in found else ()
+    speed = found["speed"]
+    return "\n\n".join((_speeds(speed), *schedule, _gains(speed), _losses(speed), _split(found["split_us"])))
 
 
 def _speeds(speed: Findings) -> str:
@@ -95,14 +98,17 @@ def _speeds(speed: Findings) -> str:
 
 
 def _gains(speed: Findings) -> str:
-    """DDTREE beside the two others, one line a batch size."""
+    """Trees beside the two others, one line a batch size."""
     rows = []
     for name, servers in speed.items():
-        plain, chain, tree = (_server(servers, kind) for kind in ("plain", "dflash", "ddtree"))
-        for batch, cell in _by_size(tree or {}):
-            to_plain, to_chain = (_ratio(cell, other, batch, "tokens_per_s") for other in (plain, chain))
-            rows.append((name, batch, to_plain, to_chain, _ratio(cell, chain, batch, "step_ms")))
-    return table(("prompts", "batch", "DDTREE's tokens/s to plain", "to DFLASH", "DDTREE's step to DFLASH's"), rows)
+        plain, chain = _server(servers, "plain"), _server(servers, "dflash")
+        for server, cells in servers.items():
+            if not server.startswith(TREES):
+                continue
+            for batch, cell in _by_size(cells):
+                to_plain, to_chain = (_ratio(cell, other, batch, "tokens_per_s") for other in (plain, chain))
+                rows.append((name, server, batch, to_plain, to_chain, _ratio(cell, chain, batch, "step_ms")))
+    return table(("prompts", "server", "batch", "tokens/s to plain", "to DFLASH", "its step to DFLASH's"), rows)
 
 
 def _losses(speed: Findings) -> str:

@@ -35,15 +35,15 @@ def run(options: Options, servers: Servers) -> Found:
 
 
 def measure_all(servers: Servers, names: list[str], sets: dict[str, list[list[int]]], repeats: int) -> Found:
-    """`names`: plain, chain, tree, and the tree that times its steps."""
+    """`names`: plain, chain, tree, further ones that are measured alike, and last the tree that times its steps."""
     speeds: dict[str, Any] = {}
     split: dict[str, Any] = {}
     for name, prompts in sets.items():
         for batch in BATCHES:
             asked = prompts[:batch] if batch > 1 else prompts[5:6]
-            for server, speed in _cell(servers, names[:3], asked, repeats).items():
+            for server, speed in _cell(servers, names[:-1], asked, repeats).items():
                 speeds.setdefault(name, {}).setdefault(server, {})[str(batch)] = asdict(speed)
-            split.setdefault(name, {})[str(batch)] = _split(servers, names[3], asked)
+            split.setdefault(name, {})[str(batch)] = _split(servers, names[-1], asked)
     return Found({"speed": speeds, "split_us": split}, tuple(_verdicts(speeds, names)))
 
 

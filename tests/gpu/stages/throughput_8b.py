@@ -19,7 +19,8 @@ from tests.gpu.training.store import grow_models
 
 DRAFT_LAYERS = 5
 REPEATS = 2
-MEMORY = ("--mem-fraction-static", "0.85", "--max-total-tokens", "30000")
+MEMORY = ("--mem-fraction-static", "0.92", "--max-total-tokens", "30000")  # five servers share the card
+SCHEDULE = "1:31,8:15,32:7"
 
 
 def needs(_: Options) -> tuple[ServerSpec, ...]:
@@ -28,7 +29,7 @@ def needs(_: Options) -> tuple[ServerSpec, ...]:
 
 
 def run(options: Options, servers: Servers) -> Found:
-    """Grow, start four servers, measure as `throughput` does, on two prompt sets."""
+    """Grow, start five servers, measure as `throughput` does, on two prompt sets."""
     large = options.models.parent / f"{options.models.name}-8b"
     start = time.monotonic()
     grow_models(options.models, large, QWEN3_8B, DRAFT_LAYERS, options.device)
@@ -40,10 +41,12 @@ def run(options: Options, servers: Servers) -> Found:
             raise ServerDied("; ".join(died.values()))
         sets = load_prompts(large / "prompts.json")
         found = measure_all(grown, [spec.name for spec in specs], {name: sets[name] for name in ("seen", "unseen")}, REPEATS)
-    return replace(found, findings=found.findings | {"grown_s": round(grown_s, 1)})
+    return replace(found, findings=found.findings | {"grown_s": round(grown_s, 1), "schedule": SCHEDULE})
 
 
 def _specs(models: Path) -> list[ServerSpec]:
     timed = ddtree(models, BUDGET, SGLANG_DDTREE_STEP_TIMES="1")
-    plain = (ServerSpec("plain"), dflash(models), ddtree(models, BUDGET), timed)
-    return [replace(spec, name=f"{spec.name}-8b", words=(*spec.words, *MEMORY)) for spec in plain]
+    tree = ddtree(models, BUDGET)
+    schedule = replace(tree, name="schedule", words=(*tree.words, "--speculative-ddtree-budget-schedule", SCHEDULE))
+    small = (ServerSpec("plain"), dflash(models), tree, schedule, timed)
+    return [replace(spec, name=f"{spec.name}-8b", words=(*spec.words, *MEMORY)) for spec in small]
