@@ -7,7 +7,7 @@ SIM := lab/simulator
 PLUGIN := deploy/runtime/sglang_ddtree
 WHEELS := build/wheels/.stamp
 
-.PHONY: help setup wheels demo demo-down test unit torch hosts faults check fix docs lock lab-up lab-down clean
+.PHONY: help setup wheels demo demo-down test unit versions torch hosts faults check fix docs lock lab-up lab-down clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,8 +44,17 @@ lab-down:  ## stop and clean the lab
 
 test: setup check unit torch hosts  ## everything: static checks, unit tests, tests on real lab hosts
 
-unit: setup  ## tests that need nothing
-	$(BIN)/python -m pytest -m "not hosts" -n 2 --dist loadfile
+unit: setup build/sources/.ready  ## tests that need nothing
+	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "not hosts and not versions" -n 2 --dist loadfile
+
+build/sources/.ready: tests/runtime/versions.txt tests/runtime/versions.py .venv/.ready
+	@echo "fetching the SGLang source tree that tests trace parameters in"
+	@$(BIN)/python -m tests.runtime.versions 0.5.13.post1
+	@touch $@
+
+versions: setup  ## the golden cases of `params trace` on other SGLang versions and on vLLM (fetches 330 MB once)
+	$(BIN)/python -m tests.runtime.versions
+	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m versions tests/runtime
 
 torch: setup build/torch/has  ## the DDTREE tests with a torch for CPUs: kernels in Triton's interpreter, SGLang's own classes
 	@test ! -e build/torch/has || DDTREE_TORCH_HAS="$$(cat build/torch/has)" PYTHONPATH=build/torch/site $(BIN)/python -m pytest tests/ddtree -n 2 --dist loadfile
@@ -72,6 +81,7 @@ fix: setup  ## let ruff mend what it can
 
 docs: setup  ## renew the generated pages
 	$(BIN)/python docs/write_reference.py
+	$(BIN)/python docs/write_findings.py
 	$(BIN)/python -m benchmarks.report
 
 lock: .venv/.ready  ## renew the hash locks of the controller

@@ -43,6 +43,18 @@ def late(documents: Documents, story: str) -> float | None:
     return None
 
 
+def command(documents: Documents, what: str) -> float | None:
+    """A median of params."""
+    for row in documents.get("params", {}).get("commands", ()):
+        if row["what"] == what:
+            return float(row["wall"]["median"])
+    return None
+
+
+def _command(what: str) -> Callable[[Documents], float | None]:
+    return lambda documents: command(documents, what)
+
+
 def _ours(scenario: str, hosts: int, round_trip: int, figure: str = "seconds") -> Callable[[Documents], float | None]:
     return lambda documents: cell(documents, scenario, hosts, round_trip, "ours", figure)
 
@@ -80,5 +92,8 @@ GOALS = (
     Goal("ready", _late("ready"), 0.4, "s late"),
     *(Goal(f"crash ({name})", _late(f"crash_{name}"), 0.8, "s late") for name in ("loading", "warmup", "waiting")),
     Goal("stall", _late("stall"), 20.0, "s late"),
+    Goal("params trace on a whole SGLang, nothing known", _command("params trace, cold"), 8.0, "s"),
+    Goal("params trace on a whole SGLang, again", _command("params trace"), 0.5, "s"),
+    Goal("params trace --to, again", _command("params trace --to"), 0.5, "s"),
     Goal("30 hosts at once, memory of the controller", _ours("first", 30, 0, "peak_mib"), 300.0, "MiB"),
 )

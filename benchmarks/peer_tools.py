@@ -38,7 +38,7 @@ def versions(venv: Path) -> dict[str, str]:
     for path in venv.glob("lib/python3*/site-packages/*.dist-info"):
         name, _, version = path.name.removesuffix(".dist-info").rpartition("-")
         found[name.replace("_", "-")] = version
-    return {name: found[name] for name in ("ansible-core", "mitogen", "pyinfra")}
+    return {name: found[name] for name in ("ansible-core", "jedi", "mitogen", "pyinfra")}
 
 
 def mitogen_strategies(venv: Path) -> Path:

@@ -107,9 +107,16 @@ def numa_node(host: Host, gpu: Gpu) -> int:
 def connection(host: Host, a: Gpu, b: Gpu) -> str:
     if a.index == b.index:
         return "X"
+    changed = cell(host.topology, a, b)
+    if changed:
+        return changed
     if host.facts["interconnect"] != "pcie":
         return str(host.facts["interconnect"])
     return "NODE" if numa_node(host, a) == numa_node(host, b) else "SYS"
+
+
+def cell(changes: dict[str, str], a: Gpu, b: Gpu) -> str | None:
+    return changes.get(f"{a.index}-{b.index}") or changes.get(f"{b.index}-{a.index}")
 
 
 def topology(host: Host) -> Iterator[str]:
@@ -127,9 +134,16 @@ def topology(host: Host) -> Iterator[str]:
 
 def peer_access(host: Host) -> Iterator[str]:
     """`topo -p2p r` and `w`."""
-    yield "\t".join(["", *(f"GPU{gpu.index}" for gpu in host.gpus)])
+    yield " \t" + "\t".join(f"GPU{gpu.index}" for gpu in host.gpus)
     for gpu in host.gpus:
-        yield "\t".join([f"GPU{gpu.index}", *("X" if other is gpu else "OK" for other in host.gpus)])
+        cells = ("X" if other is gpu else cell(host.peers, gpu, other) or "OK" for other in host.gpus)
+        yield "\t".join([f" GPU{gpu.index}", *cells])
+    yield "\nLegend:\n"
+    yield "  X    = Self"
+    yield "  OK   = Status Ok"
+    yield "  CNS  = Chipset not supported"
+    yield "  NS   = Not supported"
+    yield "  U    = Unknown"
 
 
 def nvlinks(host: Host, gpus: Sequence[Gpu]) -> Iterator[str]:

@@ -5,10 +5,13 @@ What the GPUs are comes from /etc/ddtree-lab/gpu.json (lab/profiles), what happe
 
     {"driver": "ok" | "not_loaded" | "version_mismatch" | "hang",
      "gpus": {"3": {"state": "ok" | "missing" | "lost", "temperature.gpu": 91, "memory.used": 90000, ...}},
-     "processes": [{"pid": 4242, "gpu": 3, "used_memory": 90000, "name": "python3"}]}
+     "processes": [{"pid": 4242, "gpu": 3, "used_memory": 90000, "name": "python3"}],
+     "facts": {"driver_version": "570.1", "bar1_mib": 256},
+     "peers": {"0-1": "CNS"}, "topology": {"0-1": "SYS"}}
 
+`facts` replaces the profile's; `peers` and `topology` the cells of `topo -p2p` and `topo -m`, in both directions.
 `missing` is a GPU that was not there at boot, `lost` one that fell off the bus. Any field that --query-gpu
-knows may be set.
+knows may be set, and `xml/<path>` for what only `-q -x` shows (gpu_xml.py).
 Ranks of the simulator write `<pid> <MiB>` into /run/ddtree-lab/gpu/<rank>.used_mib; rank n runs on GPU n.
 """
 
@@ -26,6 +29,8 @@ PROFILE: Final = Path("/etc/ddtree-lab/gpu.json")
 STATE: Final = Path("/run/ddtree-lab/gpu-state.json")
 USED: Final = Path("/run/ddtree-lab/gpu")
 MACHINE_ID: Final = Path("/etc/machine-id")
+
+REASONS: Final = ("sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 
 # Exit codes: nvidia-smi(1) "Return Value"; 18 is NVML_ERROR_LIB_RM_VERSION_MISMATCH of nvml.h, passed on as it is.
 EXIT_USAGE: Final = 2
@@ -69,12 +74,15 @@ class Host:
     facts: dict[str, Any]
     gpus: tuple[Gpu, ...]
     processes: tuple[Process, ...]
+    peers: dict[str, str]
+    topology: dict[str, str]
 
 
 def read_host() -> Host:
     """Read profile, state file and the ranks' memory; raises SmiError if the driver is to be broken."""
     facts, state = _read_json(PROFILE), _read_json(STATE)
     _check_driver(state.get("driver", "ok") if facts else "not_loaded")
+    facts |= state.get("facts", {})
     processes = (*_foreign_processes(state), *_ranks())
     gpus = []
     for index in range(facts["count"]):
@@ -83,7 +91,7 @@ def read_host() -> Host:
         if changes.get("state") != "missing":
             fields = _fields(facts, index, changes, sum(held), bool(held))
             gpus.append(Gpu(index, changes.get("state", "ok"), fields))
-    return Host(facts, tuple(gpus), processes)
+    return Host(facts, tuple(gpus), processes, state.get("peers", {}), state.get("topology", {}))
 
 
 def _check_driver(driver: str) -> None:
@@ -147,6 +155,7 @@ def _fields(facts: dict[str, Any], index: int, changes: dict[str, Any], held_mib
     values |= {key: value for key, value in changes.items() if key != "state"}
     values["memory.used"] = min(int(values["memory.used"]) + held_mib, int(values["memory.total"]))
     values.setdefault("memory.free", int(values["memory.total"]) - values["memory.used"])
+    values.setdefault("ecc.mode.pending", values["ecc.mode.current"])
     return {key: str(value) for key, value in values.items()}
 
 
@@ -163,7 +172,9 @@ def _identity(facts: dict[str, Any], index: int) -> dict[str, Any]:
         "driver_version": facts["driver_version"],
         "memory.total": facts["memory_mib"],
         "power.limit": f"{facts['power_limit_w']:.2f}",
+        "power.default_limit": f"{facts['power_limit_w']:.2f}",
         "pcie.link.gen.max": facts["pcie_gen"],
+        "pcie.link.gen.gpumax": facts["pcie_gen"],
         "pcie.link.width.max": facts["pcie_width"],
     }
 
@@ -175,6 +186,7 @@ def _condition(facts: dict[str, Any], busy: bool) -> dict[str, Any]:
         "persistence_mode": "Enabled",
         "mig.mode.current": "Disabled",
         "memory.used": 0,
+        "memory.reserved": 0,
         "pstate": "P0" if busy else "P8",
         "power.draw": f"{facts['idle_power_w'] * (3 if busy else 1):.2f}",
         "temperature.gpu": facts["idle_temperature_c"] + (15 if busy else 0),
@@ -185,8 +197,12 @@ def _condition(facts: dict[str, Any], busy: bool) -> dict[str, Any]:
         "ecc.mode.current": "Enabled",
         "ecc.errors.corrected.volatile.total": 0,
         "ecc.errors.uncorrected.volatile.total": 0,
-        "clocks_event_reasons.hw_slowdown": "Not Active",
-        "clocks_event_reasons.hw_power_brake_slowdown": "Not Active",
+        "retired_pages.pending": "N/A",
+        "remapped_rows.correctable": 0,
+        "remapped_rows.uncorrectable": 0,
+        "remapped_rows.pending": "No",
+        "remapped_rows.failure": "No",
+        **{f"clocks_event_reasons.{name}": "Not Active" for name in REASONS},
         "gpu_recovery_action": "None",
         "fabric.state": fabric["state"],
         "fabric.status": fabric["status"],

@@ -6,7 +6,7 @@
 
 CGROUP=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)/$TAG
 readonly CGROUP STAND_IN_DIRECTORY=/usr/lib/ddtree-lab
-readonly STAND_IN=(nvidia-smi gpu_state.py gpu_reports.py)
+readonly STAND_IN=(nvidia-smi gpu_state.py gpu_reports.py gpu_xml.py)
 
 hosts() { if [ -d "$STATE/hosts" ]; then ls "$STATE/hosts"; fi; }
 alive() { [ -n "$(cat "$CGROUP/$1/cgroup.procs" 2>/dev/null)" ]; }

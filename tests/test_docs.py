@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from runpy import run_path
 
 from ddtree_ops.fleet.reference import spec_reference
 
@@ -14,6 +15,11 @@ TEXTS = [PROJECT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTI
 def test_the_reference_of_the_spec_is_the_models_own() -> None:
     text = (PROJECT / "docs" / "serving-spec.md").read_text()
     assert spec_reference() in text, "run `make docs`"
+
+
+def test_the_page_of_findings_is_the_checks_own() -> None:
+    page = run_path(str(PROJECT / "docs" / "write_findings.py"))["page"]()
+    assert page == (PROJECT / "docs" / "findings.md").read_text(), "run `make docs`"
 
 
 def test_links_and_paths_in_the_documents_exist() -> None:

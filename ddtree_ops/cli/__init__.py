@@ -22,6 +22,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("status", "Show what serves on each host."),
     ("logs", "Print or follow the server's journal."),
     ("triage", "Say why a server failed: from a host's journal, a saved log or stdin."),
+    ("params", "Follow server arguments through a runtime's source; compare two runtimes."),
     ("releases", "List the releases on each host."),
     ("rollback", "Switch back to an earlier release."),
     ("start", "Start the server and wait until it is ready."),
@@ -32,27 +33,30 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called; the list above serves --help."""
+    """A group whose commands are imported when they are called; `listed` serves --help."""
+
+    listed = COMMANDS
+    prefix = ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, _ in COMMANDS]
+        return [name for name, _ in self.listed]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in dict(COMMANDS):
+        if cmd_name not in dict(self.listed):
             return None
-        module = importlib.import_module(f"ddtree_ops.cli.{cmd_name}")
+        module = importlib.import_module(f"ddtree_ops.cli.{self.prefix}{cmd_name}")
         command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(COMMANDS)
+            formatter.write_dl(self.listed)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in dict(COMMANDS) and not args[0].startswith("-"):
+        if args and args[0] not in dict(self.listed) and not args[0].startswith("-"):
             import difflib
 
-            close = difflib.get_close_matches(args[0], dict(COMMANDS), n=1)
+            close = difflib.get_close_matches(args[0], dict(self.listed), n=1)
             ctx.fail(f"no such command: {args[0]}" + (f"; did you mean {close[0]}?" if close else ""))
         return super().resolve_command(ctx, args)
 

@@ -67,10 +67,12 @@ def _on_host(shell: Shell) -> Iterator[Check]:
 
 
 def _preflight(shell: Shell, release: Release) -> Iterator[Check]:
+    from ddtree_ops.fleet.finding import Severity
     from ddtree_ops.flows.look import look_and_find
 
-    findings = look_and_find(shell, release).findings
+    findings = [one for one in look_and_find(shell, release).findings if one.severity is not Severity.NOTE]
     for one in findings:
-        yield Check(shell.host, one.id, False, one.message, one.fix)
+        refuses = one.severity is Severity.ERROR
+        yield Check(shell.host, one.id, not refuses, one.message if refuses else f"warning: {one.message}", one.fix)
     if not findings:
         yield Check(shell.host, "preflight", True, "GPUs, Python, disk, systemd, port, clock and model files are fit")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ddtree_ops.cli.show import plan_lines
+from ddtree_ops.cli.plan_view import plan_lines
 
 if TYPE_CHECKING:
     from ddtree_ops.cli.table import TableView

@@ -18,7 +18,6 @@ from ddtree_ops.report.safe_text import block, one_line
 
 if TYPE_CHECKING:
     from ddtree_ops.errors import DdtreeOpsError
-    from ddtree_ops.fleet.plan import Plan
     from ddtree_ops.flows.crashes import Crash
     from ddtree_ops.flows.server import Server
     from ddtree_ops.report.deployment import DeploymentReport
@@ -136,16 +135,3 @@ def show_failure(report: FailureReport, form: str) -> int:
     else:
         click.echo(failure_text(report))
     return {Verdict.FAILURE: 4, Verdict.INCONCLUSIVE: 10}.get(report.verdict, 0)
-
-
-def plan_lines(plan: Plan) -> Iterator[str]:
-    """Findings and changes."""
-    for finding in plan.findings:
-        yield f"  {finding.severity.value}: {one_line(finding.message)}  [{finding.id}]"
-        yield f"    fix: {one_line(finding.fix)}"
-    for change in plan.changes:
-        yield f"  {one_line(f'{change.what}: {_value(change.before)} -> {_value(change.after)}')}"
-
-
-def _value(text: str | None) -> str:
-    return "(none)" if text is None else text or "(set)"

@@ -96,9 +96,10 @@ def _followed(asked: Asked, facts: Facts | None) -> FailureReport | None:
 
     if asked.host is None:
         found = triage_follow.follow_bytes(_chunks(sys.stdin.buffer), asked.unit, facts, _now_us())
-        return found and _with_source_tree(found, asked.source_tree)
+        return found and _with_source_tree(found, asked.source_tree, following=True)
     with _server(asked) as (server, unit):  # without the host's code: reading it takes longer than the report may
-        return _with_source_tree(triage_follow.follow(server, unit, asked.since, facts), asked.source_tree)
+        found = triage_follow.follow(server, unit, asked.since, facts)
+        return _with_source_tree(found, asked.source_tree, following=True)
 
 
 def _of_bytes(asked: Asked, facts: Facts | None) -> FailureReport:
@@ -179,13 +180,22 @@ def _is_damaged(report: FailureReport) -> bool:
     return report.root is None and any(event.kind == UNREADABLE_INPUT for event in report.events)
 
 
-def _with_source_tree(report: FailureReport, tree: Path | None) -> FailureReport:
-    from ddtree_ops.flows import source
+def _with_source_tree(report: FailureReport, tree: Path | None, *, following: bool = False) -> FailureReport:
+    from ddtree_ops.flows import origins, source
 
-    return source.from_tree(report, tree) if tree else report
+    if tree is None:
+        return report
+    seconds = origins.FOLLOW_SECONDS if following else origins.TREE_SECONDS
+    return origins.from_tree(source.from_tree(report, tree), tree, _tell, seconds)
 
 
 def _with_sources(report: FailureReport, tree: Path | None, server: Server) -> FailureReport:
-    from ddtree_ops.flows import source
+    from ddtree_ops.flows import origins, source
 
-    return source.from_tree(report, tree) if tree else source.from_host(report, server.shell)
+    if tree is not None:
+        return _with_source_tree(report, tree)
+    return origins.from_host(source.from_host(report, server.shell), server.shell, _tell)
+
+
+def _tell(line: str) -> None:
+    click.echo(f"{line} ...", err=True)

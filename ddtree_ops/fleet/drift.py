@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from ddtree_ops.fleet import places
 from ddtree_ops.fleet.state import FileDrift, HostState
+from ddtree_ops.fleet.text_difference import difference
 from ddtree_ops.units.systemctl import Active
 
 ENABLED = "enabled"
 AS_STAGED = "as staged"
 
 
+class Group(StrEnum):
+    """What a change is about."""
+
+    RELEASE = "release"
+    LOCK = "lock"
+    PACKAGES = "packages"
+    PATCHES = "patches"
+    ARGUMENTS = "arguments"
+    ENVIRONMENT = "environment"
+    UNIT = "unit"
+    FILES = "files"
+    HOST = "host"
+
+
 @dataclass(frozen=True)
 class Change:
-    """One thing that differs: its name, what it is, what it will be. None = not there."""
+    """One thing that differs: its name, what it is, what it will be. None = not there. `detail`: lines of a unified diff."""
 
     what: str
     before: str | None
     after: str | None
+    group: Group = Group.HOST
+    detail: tuple[str, ...] = ()
 
 
 def drift(state: HostState) -> tuple[Change, ...]:
@@ -48,26 +66,27 @@ def file_changes(files: FileDrift | None) -> Iterator[Change]:
         return
     for word, names in (("changed", files.changed), ("missing", files.missing), ("added", files.added)):
         for name in names:
-            yield Change(f"file {name}", word, None if word == "added" else AS_STAGED)
+            yield Change(f"file {name}", word, None if word == "added" else AS_STAGED, Group.FILES)
     for name, found in files.access.items():
-        yield Change(f"owner and mode of {name}", found, "root's, readable by all")
+        yield Change(f"owner and mode of {name}", found, "root's, readable by all", Group.FILES)
     if files.more:
-        yield Change("more files", str(files.more), AS_STAGED)
+        yield Change("more files", str(files.more), AS_STAGED, Group.FILES)
     if files.problem:
-        yield Change("list of files", files.problem, AS_STAGED)
+        yield Change("list of files", files.problem, AS_STAGED, Group.FILES)
 
 
 def unit_changes(state: HostState) -> Iterator[Change]:
     """The unit's text, what lies above it, and whether systemd has read that and starts it at boot."""
     unit = state.unit
     if state.unit_is_edited:
-        yield Change("unit file", "changed on the host", "as the release has it")
+        detail = difference(state.installed_unit, state.release_unit)
+        yield Change("unit file", "changed on the host", "as the release has it", Group.UNIT, detail)
     for path in state.own_drop_ins:
-        yield Change(f"drop-in {path}", "changes the unit", None)
+        yield Change(f"drop-in {path}", "changes the unit", None, Group.UNIT)
     if unit.needs_reload:
-        yield Change("unit in systemd", "older than its files", "read again")
+        yield Change("unit in systemd", "older than its files", "read again", Group.UNIT)
     if unit.exists and unit.enabled != ENABLED:
-        yield Change("start at boot", unit.enabled or "unknown", ENABLED)
+        yield Change("start at boot", unit.enabled or "unknown", ENABLED, Group.UNIT)
 
 
 def process_changes(state: HostState) -> Iterator[Change]:

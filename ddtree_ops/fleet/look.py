@@ -5,24 +5,27 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ddtree_ops import assets
-from ddtree_ops.fleet import look_answer, places, preflight
-from ddtree_ops.fleet.preflight import Finding
+from ddtree_ops.fleet import host_program, look_answer, places, preflight
+from ddtree_ops.fleet.finding import Finding
+from ddtree_ops.fleet.model_on_host import ModelOnHost
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.state import HostState, Releases
 from ddtree_ops.ports import Command, Completed
 from ddtree_ops.units import systemctl
+from ddtree_ops.units.eta import Boot, read_history
 
 # The program bounds whatever it calls: 60 s for the roles' programs, 20 s for systemctl.
 TIMEOUT_SECONDS = 90.0
 MOST_BYTES = 16 << 20  # a real answer has far less than 4 MiB, and read as objects it takes a multiple of its size
 # In the order of their imports.
-MODULES = ("children", "releases", "files", "units", "standing", "look")
+MODULES = ("children", "releases", "files", "pins", "units", "standing", "look")
 _PACKAGE = "ddtree_look"
 # Compressed, because a 40 ms line carries about 14 KiB in its first round trip, and one argument may have 128 KiB (execve(2)).
 _BOOTSTRAP = """\
@@ -40,10 +43,17 @@ module.main(sys.argv[1],texts["programs"])
 
 @dataclass(frozen=True)
 class Look:
-    """One look at a host; `findings` are what would stop a deploy of the release that it was asked for."""
+    """One look at a host; `findings` are what would stop a deploy of the release that it was asked for.
+
+    `models`: config and bytes of the release's models, by directory. `boots`: earlier starts on its port, oldest first.
+    `gpu_mib`: memory of the smallest GPU.
+    """
 
     state: HostState
     findings: tuple[Finding, ...] = ()
+    models: Mapping[str, ModelOnHost] = field(default_factory=dict)
+    boots: tuple[Boot, ...] = ()
+    gpu_mib: int | None = None
 
 
 def command(port: int, release: Release | None = None, now: float = 0.0, *, every_release: bool = False) -> Command:
@@ -62,6 +72,7 @@ def command(port: int, release: Release | None = None, now: float = 0.0, *, ever
         "release": release.id if release else None,
         "every_release": every_release,
         "programs": programs,
+        "port": port if release else None,  # whose boot history is of interest
     }
     return _command(wanted, tuple(programs))
 
@@ -83,9 +94,15 @@ def _packed(programs: tuple[str, ...]) -> str:
     own = Path(assets.__file__).parent / "on_host"
     texts = {
         "modules": [(name, (own / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES],
-        "programs": {name: assets.role_file(name, f"{name}.py").read_text(encoding="utf-8") for name in programs},
+        "programs": {name: _program(name) for name in programs},
     }
     return base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
+
+
+def _program(name: str) -> str:
+    if name == "preflight":
+        return host_program.preflight()
+    return assets.role_file(name, f"{name}.py").read_text(encoding="utf-8")
 
 
 def parse(done: Completed, host: str, port: int) -> Look:
@@ -94,7 +111,14 @@ def parse(done: Completed, host: str, port: int) -> Look:
     Raises HostCommandFailed for no answer or a damaged one, Refused for a host without python3.
     """
     answer = look_answer.read(done, host)
-    return Look(look_answer.host_state(answer, port), tuple(look_answer.findings(answer)))
+    found = tuple(look_answer.findings(answer))
+    return Look(
+        look_answer.host_state(answer, port),
+        found,
+        look_answer.models(answer),
+        read_history(answer.boots),
+        look_answer.gpu_mib(answer),
+    )
 
 
 def parse_releases(done: Completed, host: str) -> Releases:

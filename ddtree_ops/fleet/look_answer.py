@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ddtree_ops.errors import HostCommandFailed, Refused
-from ddtree_ops.fleet import places, preflight
-from ddtree_ops.fleet.preflight import Finding
+from ddtree_ops.fleet import model_on_host, places, preflight
+from ddtree_ops.fleet.finding import Finding
+from ddtree_ops.fleet.model_on_host import ModelOnHost
 from ddtree_ops.fleet.state import DeadMan, FileDrift, HostState, Leftover, LockHolder, Manifest, Releases
 from ddtree_ops.ports import Completed
 from ddtree_ops.units import systemctl
@@ -81,6 +82,11 @@ class _Program(_Part):
     problem: str | None
 
 
+class _UnitTexts(_Part):
+    release: str | None = None
+    installed: str | None = None
+
+
 class Answer(_Part):
     """The whole document (schema ddtree-ops/look/v1)."""
 
@@ -96,6 +102,9 @@ class Answer(_Part):
     settings: dict[str, Any] | None
     units: tuple[_Unit, ...]
     units_problem: str | None
+    boots: tuple[str, ...] = ()
+    pins: dict[str, tuple[str, str]] | None = None
+    unit_texts: _UnitTexts = _UnitTexts()
     files: dict[str, _Files | None]
     programs: dict[str, _Program]
 
@@ -162,6 +171,9 @@ def host_state(answer: Answer, port: int) -> HostState:
         dead_man=_dead_man(answer),
         damaged=found.damaged,
         leftovers=found.leftovers,
+        pins=answer.pins,
+        release_unit=answer.unit_texts.release,
+        installed_unit=answer.unit_texts.installed,
     )
 
 
@@ -194,8 +206,22 @@ def _dead_man(answer: Answer) -> DeadMan | None:
     return DeadMan(**orders, timer_active=active)
 
 
+def models(answer: Answer) -> dict[str, ModelOnHost]:
+    """What the program of roles/model knows of the models' configs and sizes."""
+    program = answer.programs.get("model")
+    return model_on_host.parse(program.output) if program is not None and program.problem is None else {}
+
+
 def findings(answer: Answer) -> Iterator[Finding]:
     """What the roles' programs say; one that failed is a finding, too: what it would have seen is not known."""
     for name, program in answer.programs.items():
         found = preflight.parse(program.output, program.problem)
         yield from preflight.shortened(found) if name == "model" else found
+
+
+def gpu_mib(answer: Answer) -> int | None:
+    """Memory of the smallest GPU in MiB, as the host's program saw it; None if it saw none."""
+    program = answer.programs.get("preflight")
+    listed = preflight.facts(program.output).get("gpus") if program is not None and program.problem is None else None
+    sizes = [one.get("total_mib") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return min((int(size) for size in sizes if isinstance(size, int | float) and size > 0), default=None)

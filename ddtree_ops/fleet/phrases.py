@@ -14,7 +14,7 @@ from ddtree_ops.fleet import secret_refs
 from ddtree_ops.fleet.gate_section import GateSpec
 from ddtree_ops.fleet.mistakes import nearest
 from ddtree_ops.fleet.nodes import ListNode, Node, ScalarNode, VaultNode, kind
-from ddtree_ops.fleet.sections import DdtreeSpec, ModelSpec, RuntimeSpec, SecretRef, SmokePrompt
+from ddtree_ops.fleet.sections import DdtreeSpec, ModelSpec, RuntimeSpec, SecretRef, SmokePrompt, WaiverSpec
 from ddtree_ops.fleet.spec import ServingSpec
 
 _SECTIONS: dict[str, type[BaseModel]] = {
@@ -25,6 +25,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "secrets": SecretRef,
     "smoke": SmokePrompt,
     "gate": GateSpec,
+    "waivers": WaiverSpec,
 }
 _EXPECTED = {
     "int_type": "a whole number",
@@ -61,7 +62,9 @@ def phrase(error: ErrorDetails, node: Node | None) -> str:
         name, words = _LIMITS[what]
         return f"expected {words} {context[name]}"
     if what == "string_too_short":
-        return "must not be empty"
+        return "must not be empty" if context["min_length"] == 1 else f"expected at least {context['min_length']} characters"
+    if what == "string_too_long":
+        return f"expected at most {context['max_length']} characters"
     if what in _EXPECTED:
         example = " such as {1: 31, 8: 23}" if loc[-1] == "budget_schedule" else ""
         return _expected(_EXPECTED[what] + example, node)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ddtree_ops.fleet import places
-from ddtree_ops.fleet.drift import AS_STAGED, ENABLED, Change, file_changes, link_changes, process_changes, unit_changes
-from ddtree_ops.fleet.preflight import Finding, Severity
+from ddtree_ops.fleet.drift import (
+    AS_STAGED,
+    ENABLED,
+    Change,
+    Group,
+    file_changes,
+    link_changes,
+    process_changes,
+    unit_changes,
+)
+from ddtree_ops.fleet.finding import Finding, Severity
 from ddtree_ops.fleet.release import Release
+from ddtree_ops.fleet.release_changes import content_changes, package_changes, settings_changes
 from ddtree_ops.fleet.state import HostState
+from ddtree_ops.fleet.text_difference import difference
+from ddtree_ops.on_host.pins import pins
 from ddtree_ops.units.systemctl import Active
 
 
@@ -54,13 +65,24 @@ class Plan:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        return tuple(one for one in self.findings if one.severity is Severity.ERROR)
+        """What refuses the deploy: errors that no waiver covers."""
+        return tuple(one for one in self.findings if one.refuses)
+
+    @property
+    def waived(self) -> tuple[Finding, ...]:
+        """What would refuse it without the spec's waivers."""
+        return tuple(one for one in self.findings if one.waived is not None and one.severity is Severity.ERROR)
 
 
-def make_plan(host: str, release: Release, state: HostState, findings: tuple[Finding, ...]) -> Plan:
-    """Compare the wanted release with the host; `findings` are what the roles' programs saw there."""
+def make_plan(
+    host: str, release: Release, state: HostState, findings: tuple[Finding, ...], wanted_unit: str | None = None
+) -> Plan:
+    """Compare the wanted release with the host; `findings` are what the roles' programs saw there.
+
+    `wanted_unit`: the text of its unit, to be compared with the current release's.
+    """
     damage = tuple(_damage(release, state))
-    changes = (*_changes(release, state), *damage)
+    changes = (*_changes(release, state, wanted_unit), *damage)
     return Plan(host, release, state, changes, (*findings, *_warnings(release, state)), repair=bool(damage))
 
 
@@ -68,21 +90,11 @@ def _damage(release: Release, state: HostState) -> Iterator[Change]:
     """What is wrong with the wanted release as it lies on the host."""
     gone = state.current == release.id and state.manifest(release.id) is None
     if gone or release.id in state.damaged:
-        yield Change("manifest.json", "missing or damaged", AS_STAGED)
+        yield Change("manifest.json", "missing or damaged", AS_STAGED, Group.FILES)
         return
     yield from file_changes(state.files.get(release.id))
     if state.settings is not None and state.manifest(release.id) is not None:
-        yield from _settings_changes(state.settings, release.server_json())
-
-
-def _settings_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
-    """server.json on the host against the same release's here: what the launcher reads at the next start."""
-    argv = before.get("argv")
-    if isinstance(argv, list) and all(isinstance(word, str) for word in argv):
-        yield from _mapping_changes("argument", flags(argv), flags(after["argv"]))
-    for key in sorted(after.keys() if not isinstance(argv, list) else after.keys() - {"argv"}):
-        if before.get(key) != after[key]:
-            yield Change(f"server.json {key}", str(before.get(key)), str(after[key]))
+        yield from settings_changes(state.settings, release.server_json())
 
 
 def _warnings(release: Release, state: HostState) -> Iterator[Finding]:
@@ -104,58 +116,33 @@ def _warnings(release: Release, state: HostState) -> Iterator[Finding]:
         yield Finding("leftover", Severity.WARNING, text, "the next deploy that changes something removes it")
 
 
-def _changes(release: Release, state: HostState) -> Iterator[Change]:
+def _changes(release: Release, state: HostState, wanted_unit: str | None) -> Iterator[Change]:
     yield from (one for one in link_changes(state) if one.after is not None)  # a link that was left does no harm
     if state.dead_man is not None:
         yield Change("unfinished deploy", "damaged" if state.dead_man.damaged else state.dead_man.release, None)
     if state.current != release.id:
-        yield Change("release", state.current, release.id)
+        yield Change("release", state.current, release.id, Group.RELEASE)
         current = state.manifest(state.current)
         if current is not None:
-            yield from _content_changes(dict(current.content), release.manifest_seed())
+            yield from content_changes(dict(current.content), release.manifest_seed())
+            yield from _packages(release, state)
+        yield from _unit(state, wanted_unit)
         if not state.unit.serving:
             yield from process_changes(state)
         return
     if state.last_good != release.id:
-        yield Change("last good", state.last_good, release.id)
+        yield Change("last good", state.last_good, release.id, Group.RELEASE)
     yield from unit_changes(state)
     yield from process_changes(state)
 
 
-def _content_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    yield from _mapping_changes("argument", flags(before.get("argv", [])), flags(after["argv"]))
-    yield from _mapping_changes("environment", before.get("environment", {}), after["environment"])
-    yield from _mapping_changes("wheel", _short(before.get("wheels", {})), _short(after["wheels"]))
-    yield from _mapping_changes("patch", _patches(before.get("patches")), _patches(after["patches"]))
-    for key, what in (("lock_sha256", "lock"), ("unit_template_sha256", "unit")):
-        if before.get(key) != after[key]:
-            yield Change(what, str(before.get(key))[:12], str(after[key])[:12])
+def _packages(release: Release, state: HostState) -> Iterator[Change]:
+    """Between the lock of the current release and the wanted one; none where the host's can't be read."""
+    if state.pins is not None:
+        yield from package_changes(state.pins, pins(release.inputs.lock_text))
 
 
-def _mapping_changes(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
-    for key in sorted(before.keys() | after.keys()):
-        if before.get(key) != after.get(key):
-            yield Change(f"{what} {key}", before.get(key), after.get(key))
-
-
-def flags(argv: list[str]) -> dict[str, str]:
-    """`["--tp-size", "8", "--enable-metrics"]` into `{"--tp-size": "8", "--enable-metrics": ""}`."""
-    found: dict[str, str] = {}
-    name = ""
-    for word in argv:
-        if word.startswith("--"):
-            name = word
-            found[name] = ""
-        else:
-            found[name] = f"{found.get(name, '')} {word}".strip()
-    return found
-
-
-def _patches(listed: object) -> dict[str, str]:
-    """`[{"name": "a.diff", "sha256": "..."}]` into `{"a.diff": "<12 digits>"}`; a manifest of another shape has none."""
-    named = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return _short({str(one.get("name")): str(one.get("sha256")) for one in named})
-
-
-def _short(digests: dict[str, str]) -> dict[str, str]:
-    return {name: digest[:12] for name, digest in digests.items()}
+def _unit(state: HostState, wanted: str | None) -> Iterator[Change]:
+    detail = difference(state.release_unit, wanted)
+    if detail:
+        yield Change("unit text", "the current release's", "the wanted one's", Group.UNIT, detail)

@@ -7,37 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from ddtree_ops.fleet import places
+from ddtree_ops.fleet.finding import Finding, Severity
 from ddtree_ops.fleet.release import Release
 
+MOST_LETTERS = 400  # of a line of evidence
 # A model that was never fetched whole lacks dozens of shards; the first ones say it.
 MOST_FILES = 5
 
 
-class Severity(StrEnum):
-    """An error refuses the deploy; a warning is shown."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about the host that a deploy would run into; `fix` is what to do."""
-
-    id: str
-    severity: Severity
-    message: str
-    fix: str
-
-
 def host_arguments(release: Release, now: float) -> list[str]:
-    """For roles/preflight: GPUs, Python, disk, systemd, port, clock; `now` is this machine's time in seconds since the epoch."""
+    """For roles/preflight (its `wanted.py` says what each means); `now` is this machine's time in seconds since the epoch."""
     wanted = {
+        **release.wanted_stack(),
         "gpus": release.wanted_gpus(),
         "python": str(release.spec.runtime.python),
         "root": places.ROOT,
@@ -64,19 +48,30 @@ def parse(output: str, problem: str | None) -> tuple[Finding, ...]:
         return (_failure("its answer is damaged"),)
 
 
+def facts(output: str) -> Mapping[str, Any]:
+    """What the host's program knows besides: `driver`, `cuda`, `gpus` with memory in MiB. Empty where it failed."""
+    try:
+        found = json.loads(output)["facts"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def shortened(findings: tuple[Finding, ...], most: int = MOST_FILES) -> Iterator[Finding]:
     """The first `most`; the last of them says how many more there are."""
     yield from findings[: most - 1] if len(findings) > most else findings
     if len(findings) > most:
         last = findings[most - 1]
-        yield Finding(last.id, last.severity, f"{last.message} (and {len(findings) - most} files more)", last.fix)
+        yield Finding(last.id, last.severity, f"{last.message} (and {len(findings) - most} files more)", last.fix, last.evidence)
 
 
 def _finding(one: Mapping[str, Any]) -> Finding:
     if "path" in one:
         return Finding("model", Severity.ERROR, f"{one['path']} {one['problem']}", str(one["fix"]))
     message = f"{one['found']}; expected {one['expected']}"
-    return Finding(str(one["check"]), Severity.ERROR, message, str(one["fix"]))
+    severity = Severity(one.get("severity", Severity.ERROR))
+    evidence = tuple(str(line)[:MOST_LETTERS] for line in one.get("evidence", ()))
+    return Finding(str(one["check"]), severity, message, str(one["fix"]), evidence)
 
 
 def _failure(problem: str) -> Finding:

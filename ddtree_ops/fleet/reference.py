@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterator, Mapping
+from datetime import date
 from enum import Enum
 from typing import Any
 
@@ -40,7 +41,7 @@ def _section(annotation: Any) -> tuple[type[BaseModel] | None, str]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, ""
     origin = typing.get_origin(annotation)
-    ending = "[]" if origin is tuple else ""
+    ending = "[]" if origin is tuple else ".*" if origin is dict else ""
     for argument in typing.get_args(annotation):
         found, _ = _section(argument)
         if found is not None:
@@ -75,7 +76,9 @@ def _plain_name(annotation: Any) -> str:
         return "mapping"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return " or ".join(str(one.value) for one in annotation)
-    return {int: "whole number", float: "number", str: "text", bool: "true or false"}.get(annotation, str(annotation))
+    return {date: "day", int: "whole number", float: "number", str: "text", bool: "true or false"}.get(
+        annotation, str(annotation)
+    )
 
 
 def _default(name: str, info: FieldInfo) -> str:

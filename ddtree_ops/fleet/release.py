@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,13 @@ CREDENTIALS: Mapping[str, Mapping[str, str]] = {
     "admin_api_key": {"argument": "--admin-api-key"},
     "hf_token": {"environment": "HF_TOKEN"},
 }
+
+# What preflight asks about: packages of the lock, and variables that say where programs and caches are.
+_PIN = re.compile(r"^([a-z0-9-]{1,80})==([A-Za-z0-9.!+_-]{1,60})", re.MULTILINE)
+_PACKAGES = frozenset(
+    {"sglang", "sglang-kernel", "torch", "triton", "transformers", "nvidia-cuda-runtime", "nvidia-nccl-cu12", "nvidia-nccl-cu13"}
+)
+_VARIABLES = ("PATH", "CUDA_HOME", "TRITON_PTXAS_PATH", "HF_HOME", "HF_MODULES_CACHE")
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,21 @@ class Release:
             "names": list(gpu.gpu_names),
             "memory_mib": gpu.memory_mib,
             "compute_cap": gpu.compute_cap,
+            "siblings": list(gpu.sibling_names),
+            "interconnect": str(gpu.interconnect),
+            "driver_floor": gpu.driver_floor,
+        }
+
+    def wanted_stack(self) -> dict[str, Any]:
+        """What the server is made of and needs of the host, as the preflight program takes it."""
+        pinned = dict(_PIN.findall(self.inputs.lock_text))
+        return {
+            "packages": {name: pinned[name] for name in sorted(_PACKAGES & pinned.keys())},
+            "environment": {name: value for name, value in self.server["environment"].items() if name in _VARIABLES},
+            "models": list(self.model_paths()),
+            "model_bytes": self.spec.model.bytes,
+            "remote_code": "--trust-remote-code" in self.server["argv"],
+            "lock_sha256": sha256(self.inputs.lock_text),
         }
 
     def model_paths(self) -> tuple[str, ...]:
@@ -115,6 +138,7 @@ class Release:
             "release_manifest": self.manifest_seed(),
             "release_credentials": [{"name": name, "value": lookup(ref)} for name, ref in sorted(self.spec.secrets.items())],
             "preflight_gpus": self.wanted_gpus(),
+            "preflight_stack": self.wanted_stack(),
             "preflight_free_mib": runtime.free_mib,
             "model_paths": list(self.model_paths()),
             "model_manifests": [manifest.for_host() for manifest in self.inputs.model_manifests],

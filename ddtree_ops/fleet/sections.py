@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Annotated
@@ -169,6 +170,25 @@ class RuntimeSpec(Section):
         default=16384, ge=0, le=MOST_MIB, description="MiB that must be free on the host before a release is staged"
     )
     keep: int = Field(default=3, ge=0, le=100, description="releases kept at a commit besides the current and the last good one")
+
+
+def _day(value: object) -> object:
+    """YAML makes a date of 2026-12-31, a quoted one stays text; a time of day would say more than a waiver can mean."""
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    raise wrong("expected a day such as 2026-12-31")
+
+
+class WaiverSpec(Section):
+    reason: Annotated[str, AfterValidator(_plain)] = Field(
+        min_length=3, max_length=300, description="why the finding may stand; shown wherever the waiver is used"
+    )
+    until: Annotated[date, BeforeValidator(_day)] = Field(description="last day on which it counts")
 
 
 class SmokePrompt(Section):

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from ddtree_ops.fleet import secret_refs, server_args
+from ddtree_ops.fleet.finding import NO_WAIVERS
+from ddtree_ops.fleet.finding_ids import KNOWN
 from ddtree_ops.fleet.gate_section import GateSpec
-from ddtree_ops.fleet.mistakes import nearest
+from ddtree_ops.fleet.mistakes import nearest, nearest_words
 from ddtree_ops.fleet.profile import HardwareProfile, Speculation, Value
 from ddtree_ops.fleet.sections import (
     DdtreeSpec,
@@ -22,6 +24,7 @@ from ddtree_ops.fleet.sections import (
     Section,
     SmokePrompt,
     Source,
+    WaiverSpec,
     wrong,
 )
 from ddtree_ops.fleet.settings import Setting, argument_settings, argv_of, environment_settings
@@ -84,6 +87,18 @@ def _secret_name(text: str) -> str:
     return text
 
 
+def _finding_name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{1,60}", text):
+        raise wrong("expected the id of a finding, as `ddtree-ops plan` shows it in brackets")
+    if text in NO_WAIVERS:
+        raise wrong(f"can't be waived: {NO_WAIVERS[text]}")
+    if text not in KNOWN:
+        close = nearest_words(text, KNOWN)
+        meant = f"; near it: {', '.join(close)}" if close else "; `ddtree-ops plan --verbose` shows ids in brackets"
+        raise wrong(f"there is no such finding{meant}")
+    return text
+
+
 def _canonical_names(value: object) -> object:
     """Spec files have canonical names already (repeats are found there); this is for specs made in Python."""
     if not isinstance(value, Mapping):
@@ -125,6 +140,11 @@ class ServingSpec(Section):
     drain: Duration = Field(default=60, description="time that running requests get at a stop")
     smoke: Annotated[tuple[SmokePrompt, ...], Field(strict=False)] = Field(
         default=_DEFAULT_SMOKE, description="prompts that must be answered after a deploy"
+    )
+    waivers: dict[Annotated[str, AfterValidator(_finding_name)], WaiverSpec | None] = Field(
+        default={},
+        description="findings of `plan` that count for nothing for a while: {finding: {reason: ..., until: 2026-12-31}}; "
+        "null drops an inherited one. Some can't be waived: " + ", ".join(NO_WAIVERS),
     )
     gate: GateSpec = Field(default=GateSpec(), description="when a release with `ddtree` is good enough to be kept")
 

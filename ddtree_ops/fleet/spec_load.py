@@ -22,7 +22,13 @@ from ddtree_ops.fleet.templates import has_marks, is_template
 
 _ROUNDS = 4  # taking out a wrong field may leave a required one missing, which is then filled in; two rounds are usual
 _MARKED = "holds '{{', '{%' or '{#', which Ansible would evaluate on the way to the host; !unsafe doesn't keep it from that"
-_PLACEHOLDERS: dict[str, object] = {"model": {"path": "/placeholder"}, "path": "/placeholder", "prompt": "placeholder"}
+_PLACEHOLDERS: dict[str, object] = {
+    "model": {"path": "/placeholder"},
+    "path": "/placeholder",
+    "prompt": "placeholder",
+    "reason": "placeholder",
+    "until": "2000-01-01",
+}
 
 
 def load_spec(around: Surroundings) -> tuple[ServingSpec | None, tuple[Mistake, ...]]:

@@ -132,6 +132,8 @@ class HostState(Releases):
     `own_drop_ins` are files that change this very unit, as `systemctl edit` and `set-property` make them; those of all our
     units (ddtree-server@.service.d) are the site's own. `settings` is server.json of the release that was asked for. `files`
     holds drift by release: those that were looked at and have a list of their files.
+    For people to compare, where it isn't the release that was asked for: `pins` are the current release's packages with version
+    and a digest of their hashes, `release_unit` its unit text; `installed_unit` is the unit file's where it is another one.
     """
 
     unit: UnitState
@@ -147,6 +149,9 @@ class HostState(Releases):
     files: Mapping[str, FileDrift] = field(default_factory=dict)
     lock: LockHolder | None = None
     dead_man: DeadMan | None = None
+    pins: Mapping[str, tuple[str, str]] | None = field(default=None, kw_only=True)
+    release_unit: str | None = field(default=None, kw_only=True)
+    installed_unit: str | None = field(default=None, kw_only=True)
 
     @property
     def serving(self) -> str | None:

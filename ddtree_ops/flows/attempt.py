@@ -83,5 +83,6 @@ def result_of(report: DeploymentReport, changes: tuple[tuple[str, str | None, st
         "seconds": round(report.seconds, 2),
         "steps": {step.name: round(step.seconds, 2) for step in report.steps},
         "error": redacted(report.error) if report.error else None,
+        "waivers": [one.to_json() for one in report.waivers],
         "plan": [[redacted(text) if text else text for text in change] for change in changes[:MOST_CHANGES]],
     }

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import date
 from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import DdtreeOpsError, Locked, PlaybookFailed, Refused
-from ddtree_ops.fleet.plan import Plan, make_plan
+from ddtree_ops.fleet.finding import Finding, Severity, Waiver
+from ddtree_ops.fleet.look import Look
+from ddtree_ops.fleet.plan import Plan
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.flows.attempt import Attempt, attempt, note, result_of
+from ddtree_ops.flows.judgement import judge_staged, judged_plan, leaves_open, refuse
 from ddtree_ops.flows.look import look_and_find
 from ddtree_ops.flows.mistake import mistake
 from ddtree_ops.flows.progress import StepLog, Tell
 from ddtree_ops.flows.server import Server
 from ddtree_ops.flows.wayback import WayBack, good_release, serving_now
 from ddtree_ops.ports import Playbooks
-from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving
+from ddtree_ops.report.deployment import DeploymentReport, Outcome, Serving, WaiverUsed
 
 if TYPE_CHECKING:  # what is only needed to change a host is loaded then: most looks end with nothing to do
     from ddtree_ops.flows.golive import GoLive
@@ -32,13 +36,16 @@ PENDING_EXIT = 6
 class Deploy:
     """One deploy of one host."""
 
-    def __init__(self, server: Server, playbooks: Playbooks, release: Release, tell: Tell) -> None:
+    def __init__(self, server: Server, playbooks: Playbooks, release: Release, tell: Tell, today: date | None = None) -> None:
         self._server = server
         self._playbooks = playbooks
         self._release = release
         self._tell = tell
         self._host = server.shell.host
         self._log = StepLog(self._host, tell, server.clock)
+        self._today = today or date.today()
+        self._seen: Look | None = None
+        self._waived: dict[str, Waiver] = {}
         self._previous: str | None = None
         self._failure: FailureReport | None = None
 
@@ -91,17 +98,17 @@ class Deploy:
             state = seen.state
             step.text = f"current {state.current or 'none'}, unit {state.unit.active.value}"
         with self._log.step("plan") as step:
-            plan = make_plan(self._host, self._release, state, seen.findings)
+            plan = judged_plan(self._server.shell, self._release, seen, self._today)
+            self._note_waivers(plan.findings)
+            refuse(self._host, plan.findings)
+            self._seen = seen
             self._previous = good_release(state)
-            if plan.errors:
-                first = plan.errors[0]
-                raise Refused(
-                    f"{self._host}: {first.message}",
-                    hint=first.fix,
-                    evidence=tuple(f"{one.id}: {one.message}" for one in plan.findings[1:]),
-                )
             number = len(plan.changes)
             step.text = f"{number} change{'s' * (number != 1)} to {self._release.id}" if number else "nothing to do"
+            if warnings := sum(one.severity is Severity.WARNING and one.waived is None for one in plan.findings):
+                step.text += f", {warnings} warning{'s' * (warnings != 1)}"
+            if plan.waived:
+                step.text += f", waived: {', '.join(one.id for one in plan.waived)}"
         return plan
 
     def _check_models(self) -> None:
@@ -138,11 +145,33 @@ class Deploy:
         from ddtree_ops.flows import converge, validate
 
         try:
-            golive.converge({**self._release.role_variables(), "release_repair": plan.repair})
+            variables = {**self._release.role_variables(), "release_repair": plan.repair}
+            if leaves_open(plan):
+                golive.stage(variables)
+                variables["release_repair"] = False
+                self._judge_staged()
+            golive.converge(variables)
         except PlaybookFailed:
             if golive.reached == converge.VALIDATE:
                 validate.validate(self._server.shell, self._release.id)  # SGLang's own words, as a refusal
             raise
+
+    def _judge_staged(self) -> None:
+        """What no source here could tell, before anything but staging is done."""
+        if self._seen is None:
+            return
+        with self._log.step("judge") as step:
+            try:
+                found = judge_staged(self._server.shell, self._release, self._seen, self._today)
+            except DdtreeOpsError as error:  # the deploy was to go on without it, too
+                step.text = f"the staged source can't be read: {error.message}"
+                return
+            self._note_waivers(found)
+            refuse(self._host, found)
+            step.text = "by the staged source"
+
+    def _note_waivers(self, findings: tuple[Finding, ...]) -> None:
+        self._waived |= {one.id: one.waived for one in findings if one.waived is not None}
 
     def _go_back(self, golive: GoLive, way: WayBack, error: DdtreeOpsError) -> DeploymentReport:
         """The new release failed: the former one comes back; where there is none, the unit is stopped."""
@@ -175,4 +204,5 @@ class Deploy:
             hint=error.hint if error and not failure else None,
             evidence=error.evidence if error else (),
             failure=failure,
+            waivers=tuple(WaiverUsed(name, one.reason, one.until.isoformat()) for name, one in self._waived.items()),
         )

@@ -64,6 +64,11 @@ class GoLive:
         """The step of the playbook that went on last."""
         return self._progress.step
 
+    def stage(self, variables: Mapping[str, Any]) -> None:
+        """Stage alone, where the release has to be looked at before more is done with it."""
+        with self._step("stage"):
+            self._play("stage", variables)
+
     def converge(self, variables: Mapping[str, Any]) -> None:
         """Stage, validate, arm, switch; `variables` are the roles'."""
         self._crew.attempt.lock.check()

@@ -15,7 +15,7 @@ from ddtree_ops.units.systemctl import Active
 INTERRUPTED_EXIT = 130
 SAME = "the same deploy"
 # The steps of a deploy or rollback after which everything still is as it was, but for staged files and an armed dead-man.
-BEFORE_SWITCH = frozenset({"look", "plan", "lock", "look again", "models", "stage", "validate", "arm"})
+BEFORE_SWITCH = frozenset({"look", "plan", "lock", "look again", "models", "stage", "judge", "validate", "arm"})
 
 
 def interrupted(

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from . import children, files, releases, standing, units
+from . import children, files, pins, releases, standing, units
 
 SCHEMA = "ddtree-ops/look/v1"
 
@@ -45,10 +45,24 @@ def look(want: dict[str, Any]) -> dict[str, Any]:
         "leftovers": releases.leftovers(want["root"]),
         "lock": standing.lock(want["state"]),
         "dead_man": standing.dead_man(want["state"]),
+        "boots": standing.boots(want["state"], want["port"]) if want.get("port") else [],
         "settings": releases.settings(want["root"], want["release"]) if want["release"] else None,
     }
     answer.update(units.answers(asked) if asked else {"units": [], "units_problem": None})
+    if want["release"] and links.get("current"):
+        answer.update(_for_comparison(want, links["current"], answer["units"]))
     used = {want["release"], links.get("current"), *(unit["release"] for unit in answer["units"])}
     checked = answer["releases"].keys() if want["every_release"] else used & answer["releases"].keys()
     answer["files"] = {name: files.check(want["root"], name) for name in sorted(checked)}
     return answer
+
+
+def _for_comparison(want: dict[str, Any], current: str, seen: list[dict[str, Any]]) -> dict[str, Any]:
+    """What people compare: the current release's packages and unit text if it isn't the one wanted, and an edited unit file."""
+    own = units.text_of(f"{want['root']}/releases/{current}/{units.TEMPLATE}")
+    installed = next((text for text in map(units.installed, seen) if text not in (None, own)), None)
+    other = current != want["release"]
+    return {
+        "pins": pins.of_release(want["root"], current) if other else None,
+        "unit_texts": {"release": own if other or installed else None, "installed": installed},
+    }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
 from typing import Any
 
 from .releases import read_object
 
 MOST_SECONDS = 1e10
+MOST_BOOTS = 8
+MOST_BOOT_BYTES = 64 << 10  # of the history's end; a record has about 1 KiB
 
 
 def lock(state: str) -> dict[str, Any] | None:
@@ -44,6 +47,25 @@ def dead_man(state: str) -> dict[str, Any] | None:
     if this_boot and isinstance(deadline, (int, float)) and abs(deadline) < MOST_SECONDS:
         found["seconds_left"] = round(deadline - time.clock_gettime(time.CLOCK_BOOTTIME), 1)
     return found
+
+
+def boots(state: str, port: int) -> list[str]:
+    """The last records of a port's boot history, oldest first; whoever reads them has to do with torn ones."""
+    try:
+        number = os.open(f"{state}/boots/{port}.jsonl", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return []
+    try:
+        facts = os.fstat(number)
+        if not stat.S_ISREG(facts.st_mode):
+            return []
+        start = max(0, facts.st_size - MOST_BOOT_BYTES)
+        lines = os.pread(number, MOST_BOOT_BYTES, start).decode("utf-8", "replace").split("\n")
+    except OSError:
+        return []
+    finally:
+        os.close(number)
+    return [line for line in lines[1 if start else 0 :] if line][-MOST_BOOTS:]
 
 
 def _boot_id() -> str:

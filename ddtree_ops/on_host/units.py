@@ -14,6 +14,8 @@ SECONDS = 20.0
 # Where `systemctl edit` and `systemctl set-property` put what changes one unit; and their --runtime.
 DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system", "/etc/systemd/system.control", "/run/systemd/system.control")
 MOST_BYTES = 1 << 20
+MOST_SHOWN = 64 << 10  # of a unit's text; ours has 7 KiB
+TEMPLATE = "ddtree-server@.service"  # a release's own unit text, in its directory
 _DELETED = " (deleted)"
 _MOVED = re.compile(r"\.replaced-(?P<replaced>.+)-[0-9]+|\.(?:removing|staging)-(?P<other>.+)")
 
@@ -40,6 +42,18 @@ def answers(asked: subprocess.Popen[bytes] | str) -> dict[str, Any]:
         return {"units": [], "units_problem": f"systemctl show: {text.strip()[-300:] or asked.returncode}"}
     blocks = dict.fromkeys(block.strip("\n") for block in text.split("\n\n") if block.strip())
     return {"units": [_unit(block) for block in blocks], "units_problem": None}
+
+
+def text_of(path: str) -> str | None:
+    """A unit's text, to be compared by people."""
+    data = read_bytes(path, MOST_SHOWN)
+    return data.decode("utf-8", "replace") if data is not None else None
+
+
+def installed(unit: dict[str, Any]) -> str | None:
+    """The text of a server's unit file as systemd has read it; None for other units, and where there is none."""
+    path = next((line.partition("=")[2] for line in unit["show"].splitlines() if line.startswith("FragmentPath=")), "")
+    return text_of(path) if os.path.basename(path).startswith("ddtree-server@") else None
 
 
 def _unit(block: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ddtree_ops.report.cells import fit
+from ddtree_ops.report.cells import fit, wrap
 from ddtree_ops.report.failure_parts import by_value
 from ddtree_ops.report.root_line import log_lines, root_line
 from ddtree_ops.report.terminal_chain import chain, threads
@@ -23,6 +23,7 @@ _EXCERPT_BEFORE, _EXCERPT_AFTER = 6, 2
 _MARKED_ROWS = 4
 _DEVICES = 8
 _LANES = 8
+_HANGING = 2
 
 
 def report_lines(
@@ -65,17 +66,21 @@ def _root(page: Page, failure: Failure) -> Iterator[str]:
 
 def _explanation(page: Page, failure: Failure) -> Iterator[str]:
     yield from page.labelled("Cause", [cause(failure)], "unsure" if failure.confidence is Confidence.LOW else "")
-    yield from page.labelled("Numbers", _numbers(failure))
+    yield from page.labelled("Numbers", _numbers(page, failure))
     yield from page.labelled("Devices", [device_words(item) for item in failure.devices[:_DEVICES]])
     yield from page.labelled("Fix", fixes(failure))
 
 
-def _numbers(failure: Failure) -> Iterator[str]:
+def _numbers(page: Page, failure: Failure) -> Iterator[str]:
+    """A row for each thing that a number is; what is longer goes on below its beginning."""
     groups = by_value(failure.numbers)
     width = max((len(str(value)) for value, _ in groups), default=0)
     for value, items in groups:
         for index, item in enumerate(items):
-            yield f"{value if index == 0 else '':>{width}}{':' if index == 0 else ' '} {item.expression} ({item.source})"
+            head = f"{value if index == 0 else '':>{width}}{':' if index == 0 else ' '} "
+            for part in wrap(f"{item.expression} ({item.source})", page.beside - len(head) - _HANGING):
+                yield head + part
+                head = " " * (width + 2 + _HANGING)
 
 
 def _excerpt(page: Page, failure: Failure) -> Iterator[str]:

@@ -56,6 +56,19 @@ class Serving:
 
 
 @dataclass(frozen=True)
+class WaiverUsed:
+    """A finding that the spec waives, so that it didn't refuse the deploy; `until` is a day, `2026-12-31`."""
+
+    finding: str
+    reason: str
+    until: str
+
+    def to_json(self) -> dict[str, str]:
+        """For reports and the audit log."""
+        return {"finding": self.finding, "reason": redacted(self.reason), "until": self.until}
+
+
+@dataclass(frozen=True)
 class DeploymentReport:
     """`exit_code` is the one for this host; `serving` is the release that serves now, if any, and if that is known.
 
@@ -76,6 +89,7 @@ class DeploymentReport:
     failure: FailureReport | None = None
     serving_known: bool = True
     reason: str | None = None
+    waivers: tuple[WaiverUsed, ...] = ()
 
     @classmethod
     def broken_off(cls, host: str, outcome: Outcome, exit_code: int, steps: Sequence[Step], serving: Serving) -> DeploymentReport:
@@ -89,13 +103,14 @@ class DeploymentReport:
         document = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.name not in ("steps", "failure", "evidence", "error")
+            if field.name not in ("steps", "failure", "evidence", "error", "waivers")
         }
         return {
             "schema": SCHEMA,
             **document,
             "error": self.error and redacted(self.error),
             "evidence": [redacted(line) for line in self.evidence],
+            "waivers": [one.to_json() for one in self.waivers],
             "steps": [dataclasses.asdict(step) for step in self.steps],
             "failure": self.failure.to_data() if self.failure else None,
         }

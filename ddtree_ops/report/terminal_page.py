@@ -25,6 +25,11 @@ class Page:
     def __init__(self, *, colour: bool, width: int) -> None:
         self._colour, self.width = colour, width
 
+    @property
+    def beside(self) -> int:
+        """Columns beside a label."""
+        return self.width - _LABEL
+
     def style(self, name: str, text: str) -> str:
         """The text in a style, or plain."""
         return f"{_STYLES[name]}{text}{_RESET}" if self._colour and name and text else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ddtree_ops.report.safe_text import one_line, rfc3339
 from ddtree_ops.triage.block import Device, Frame, ParsedException, Relation, Thread
 from ddtree_ops.triage.model import NOTES, Confidence, Event, Failure, Verdict
+from ddtree_ops.triage.origins import UNTRACED
 from ddtree_ops.triage.source_windows import SOURCE_DIFFERS
 
 VERDICTS = {
@@ -21,7 +22,7 @@ RELATIONS = {
 NO_CAUSE = "not known; nothing is guessed here"
 #: An unknown failure's fix: what makes it known one day.
 KEEP = "Keep the report: its fingerprint tells whether the next failure is this one again (ddtree-ops triage --compare A B)."
-_NOTED = (*NOTES, SOURCE_DIFFERS)
+_NOTED = (*NOTES, SOURCE_DIFFERS, UNTRACED)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _RANKS_NAMED = 8
 

@@ -71,11 +71,15 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An integer of a failure's message and what it is, with where that is known from."""
+    """An integer of a failure's message and what it is, with where that is known from.
+
+    `parameter`: the argument behind it, for `origins`; no form of the report has it.
+    """
 
     value: int
     expression: str
     source: str
+    parameter: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from ddtree_ops.triage.server_args import is_secret
 
 FROM_LOG = "server_args in the log"
 FROM_SERVER_INFO = "server_info"
+#: How the expression of a number begins that no argument gives.
+IN_NO_ARGUMENT = "in no argument of this run"
 
 
 @dataclass(slots=True)
@@ -39,11 +41,12 @@ class Facts:
 
 
 class Width(NamedTuple):
-    """A number of tokens per request that this configuration works with."""
+    """A number of tokens per request that this configuration works with; `parameter`: the argument that it is computed from."""
 
     value: int
     name: str
     source: str
+    parameter: str = ""
 
 
 def facts_from_server_info(data: object) -> Facts:
@@ -70,11 +73,12 @@ def token_widths(facts: Facts) -> list[Width]:
     widths: list[Width] = []
     budget = facts.integer("speculative_ddtree_budget")
     if budget is not None:
-        widths.append(Width(budget + 1, "speculative_ddtree_budget + 1", facts.source_of("speculative_ddtree_budget")))
+        name = "speculative_ddtree_budget"
+        widths.append(Width(budget + 1, f"{name} + 1", facts.source_of(name), name))
     for name in ("speculative_dflash_block_size", "speculative_num_draft_tokens"):
         value = facts.integer(name)
         if value is not None and value > 0:
-            widths.append(Width(value, name, facts.source_of(name)))
+            widths.append(Width(value, name, facts.source_of(name), name))
     if facts.block_size is not None:
         widths.append(Width(facts.block_size, "block size of the draft model", "the draft runner's log line"))
     widths += _scheduled(facts)
@@ -88,24 +92,27 @@ def explain(value: int, facts: Facts, frames: Sequence[Frame] = (), *, tell_unkn
     it is worth telling that no argument has the number.
     """
     widths = token_widths(facts)
-    exact = [Number(value, f"{width.name} = {value}", width.source) for width in widths if width.value == value]
+    exact = [Number(value, f"{width.name} = {value}", width.source, width.parameter) for width in widths if width.value == value]
     if exact:
         return _ranked(exact, frames)
     batch = max(facts.integer("cuda_graph_max_bs") or 0, facts.integer("max_running_requests") or 0)
     for width in (item for item in widths if item.value > 1):  # a log may print a budget of -1, or a block size of 0
         factor, rest = divmod(value, width.value)
         if not rest and 1 < factor <= batch:
-            return [Number(value, f"{factor} requests x {width.name} ({width.value}) = {value}", width.source)]
+            expression = f"{factor} requests x {width.name} ({width.value}) = {value}"
+            return [Number(value, expression, width.source, width.parameter)]
     if not facts.server_args:
         return []
     same = [
-        Number(value, f"{name} = {value}", facts.source_of(name)) for name in facts.server_args if facts.integer(name) == value
+        Number(value, f"{name} = {value}", facts.source_of(name), name)
+        for name in facts.server_args
+        if facts.integer(name) == value
     ]
     if same:
         return _ranked(same, frames)[:3]
     if not tell_unknown:
         return []
-    return [Number(value, f"in no argument of this run; one more than {value - 1}", f"not in {facts.source}")]
+    return [Number(value, f"{IN_NO_ARGUMENT}; one more than {value - 1}", f"not in {facts.source}")]
 
 
 def is_width(value: int, facts: Facts) -> bool:
@@ -139,4 +146,4 @@ def _scheduled(facts: Facts) -> list[Width]:
     if not isinstance(schedule, dict):
         return []
     budgets = sorted({item for item in schedule.values() if isinstance(item, int)}, reverse=True)
-    return [Width(item + 1, f"a budget of {name} ({item}) + 1", facts.source_of(name)) for item in budgets]
+    return [Width(item + 1, f"a budget of {name} ({item}) + 1", facts.source_of(name), name) for item in budgets]

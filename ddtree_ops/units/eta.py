@@ -3,18 +3,20 @@
 A record is one JSON line of `/var/lib/ddtree/boots/<port>.jsonl` (schema `ddtree-ops/boot/v1`), written by the
 launcher when a boot has ended: ready, crashed, stalled, stopped or refused.
 
-This file has no dependencies: it is shipped in the wheel `sglang-ddtree` as well.
+This file has no dependencies beyond memory_lines: it is shipped in the wheel `sglang-ddtree` as well.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import median
-from typing import Protocol
+from typing import Any, Protocol
+
+from .memory_lines import read_figures
 
 SCHEMA = "ddtree-ops/boot/v1"
 _BOOTS_COUNTED = 5
@@ -33,7 +35,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """One finished boot. `started` is RFC 3339 UTC; `seconds` the whole time until it was ready or had ended."""
+    """One finished boot. `started` is RFC 3339 UTC; `seconds` the whole time until it was ready or had ended.
+
+    `memory`: what the server's log told of its GPU memory (memory_lines.py), empty in records of older launchers.
+    """
 
     release: str
     invocation: str
@@ -41,20 +46,22 @@ class Boot:
     outcome: Outcome
     seconds: float
     segments: tuple[tuple[str, float], ...]
+    memory: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The record as one line without a newline."""
-        return json.dumps(
-            {
-                "schema": SCHEMA,
-                "release": self.release,
-                "invocation": self.invocation,
-                "started": self.started,
-                "outcome": str(self.outcome),
-                "seconds": self.seconds,
-                "segments": [list(segment) for segment in self.segments],
-            }
-        )
+        record: dict[str, Any] = {
+            "schema": SCHEMA,
+            "release": self.release,
+            "invocation": self.invocation,
+            "started": self.started,
+            "outcome": str(self.outcome),
+            "seconds": self.seconds,
+            "segments": [list(segment) for segment in self.segments],
+        }
+        if self.memory:
+            record["memory"] = dict(self.memory)
+        return json.dumps(record)
 
     @classmethod
     def from_json(cls, line: str) -> Boot:
@@ -70,6 +77,7 @@ class Boot:
                 Outcome(data["outcome"]),
                 _seconds(data["seconds"]),
                 tuple((str(name), _seconds(seconds)) for name, seconds in data["segments"]),
+                read_figures(data.get("memory")),
             )
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ValueError(f"not a boot record: {error}") from None

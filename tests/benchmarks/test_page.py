@@ -45,6 +45,16 @@ def test_each_figure_of_the_results_stands_on_the_page() -> None:
     assert "| 0.70 (0.60 to 0.80) | 3 | 8.00 (7.90 to 8.10) |" in text
 
 
+def test_commands_of_params_are_held_against_bare_parsing() -> None:
+    rows = [("ast.parse of every file", 2.0), ("params trace", 0.5)]
+    commands = [{"what": what, "wall": figure(value), "cpu": figure(value)} for what, value in rows]
+    tree = {"version": "0.5.13.post1", "files": 1564, "lines": 565_000}
+    text = report.page({"params": {"machine": MACHINE, "tree": tree, "commands": commands}})
+    assert "SGLang 0.5.13.post1: 1,564 files, 565,000 lines" in text
+    assert "| params trace | 0.50 (0.40 to 0.60) | 0.50 | 0.25 |" in text
+    assert "| params trace on a whole SGLang, again | below 0.5 s | 0.50 | **missed** |" in text
+
+
 @pytest.mark.parametrize(("ours", "word"), [(0.5, "reached"), (0.7, "**missed**")])
 def test_a_goal_says_whether_it_was_reached(ours: float, word: str) -> None:
     assert f"| no-op, 1 host | below 0.6 s | {ours:.2f} | {word} |" in report.page(documents(ours))
@@ -58,6 +68,7 @@ def test_every_goal_reads_a_cell_that_the_benchmark_measures() -> None:
     """A goal that asks for what no case measures would stay `not measured` for ever."""
     from benchmarks.contestants import TOOLS, Scenario
     from benchmarks.converge import CASES, Case
+    from benchmarks.params import entries
     from benchmarks.readiness import STORIES
 
     cases = [
@@ -65,7 +76,8 @@ def test_every_goal_reads_a_cell_that_the_benchmark_measures() -> None:
         for case in (*CASES, Case(Scenario.FIRST, 30, 0, 1))  # the last one is the beginning of each run on 30 hosts
     ]
     stories = [{"story": story.name, "late": figure(1.0)} for story in STORIES]
-    full = {"converge": {"cases": cases}, "readiness": {"stories": stories}}
+    commands = [{"what": entry.what, "wall": figure(1.0)} for entry in entries(Path("/t"), Path("/f"), None, Path("/v"))]
+    full = {"converge": {"cases": cases}, "readiness": {"stories": stories}, "params": {"commands": commands}}
     assert [goal.what for goal in GOALS if goal.read(full) is None] == []
 
 

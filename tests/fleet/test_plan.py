@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ddtree_ops.fleet.drift import drift
-from ddtree_ops.fleet.plan import Plan, flags, make_plan
+from ddtree_ops.fleet.plan import Plan, make_plan
+from ddtree_ops.fleet.release_changes import flags
 from tests.fleet.hosts import RELEASE, UNIT, answer, parsed, unit
 
 OWN = f"/etc/systemd/system/{UNIT}.d/override.conf"

@@ -11,9 +11,9 @@ import yaml
 from ddtree_host import credentials, deadman, lock
 from ddtree_host.places import Places
 from ddtree_ops.fleet import places, preflight
+from ddtree_ops.fleet.finding import Finding, Severity
 from ddtree_ops.fleet.hardware import profile
 from ddtree_ops.fleet.plan import make_plan
-from ddtree_ops.fleet.preflight import Finding, Severity
 from ddtree_ops.fleet.release import LocalWheel, ReleaseInputs, build
 from ddtree_ops.fleet.sections import RuntimeSpec
 from ddtree_ops.fleet.spec import ServingSpec

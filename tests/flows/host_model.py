@@ -57,6 +57,7 @@ class HostModel:
     lock_program: LockModel = field(default_factory=LockModel)
     variables: list[dict[str, Any]] = field(default_factory=list)
     played: list[tuple[str, str]] = field(default_factory=list)
+    staged_first: list[str] = field(default_factory=list)
     commands: list[tuple[str, ...]] = field(default_factory=list)
 
     def restart(self) -> None:
@@ -129,6 +130,7 @@ class HostModel:
         switch = [("service", "Arm the dead-man"), ("service", "Switch to the release")]
         stage = [("runtime", "Stage the release"), ("runtime", "Let SGLang judge the arguments")]
         return {
+            "stage": stage[:1],
             "converge": [*stage, *switch],
             "switch": switch,
             "commit": [("service", "Commit the release")],
@@ -160,7 +162,7 @@ class ModelShell:
         code, output = self._answer(command.argv)
         return Completed(command, code, output, "", 0.0)
 
-    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:
+    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:  # noqa: PLR0912 - one case for each command
         model = self.model
         match argv[0], argv[1:3]:
             case "systemctl", ("show", unit):
@@ -179,6 +181,8 @@ class ModelShell:
                 if path.endswith("/lock"):
                     return 0, json.dumps(model.lock_file)
                 return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
+            case "python3", ("-I", "-S") if argv[5] == "list":  # the source of a release
+                return 0, json.dumps({"packages": {}, "files": {}})
             case "python3", ("-I", "-S"):
                 return 0, json.dumps(model.look(json.loads(argv[5])))
             case "journalctl", _:
@@ -253,7 +257,10 @@ class ModelPlaybooks:
 
     def run(self, playbook: str, host: str, variables: Mapping[str, Any], on_task: Callable[[TaskResult], None]) -> None:
         release = str(variables["release_id"])
-        self.model.played.append((playbook, release))
+        if playbook == "stage":
+            self.model.staged_first.append(release)
+        else:
+            self.model.played.append((playbook, release))
         self.model.variables.append(dict(variables))
         assert variables["service_lock_token"] == self.model.lock_program.asked[-1]["token"]
         tasks = self.model.tasks(playbook)

@@ -102,6 +102,22 @@ def test_what_serves(lab: Lab, tool: Tool, ct200: Path) -> None:
     assert "fired up" in tool("logs", "--host", "ct200", "-n", "500").stdout
 
 
+def test_what_an_argument_is_there_and_where_it_goes(lab: Lab, tool: Tool, ct200: Path) -> None:
+    """The release's own source, asked twice: the second time no content travels."""
+    explained = tool("params", "explain", "mem-fraction-static", "--host", "ct200", "--format", "json")
+    assert explained.code == 0
+    assert explained.document["requested"] == {"value": "0.8", "origin": "the hardware profile"}
+    assert explained.document["resolved"] == {"value": "0.8", "origin": "server_info"}
+    assert any("self.mem_fraction_static =" in write["code"] for write in explained.document["writes"])
+    traced = tool("params", "trace", "speculative_num_draft_tokens", "--host", "ct200", "--format", "json")
+    assert traced.document["root"] == f"ct200:/opt/ddtree/{current(lab, 'ct200')}"
+    assert {place["kind"] for place in traced.document["definitions"]} == {"field"}
+    assert tool("params", "diff", "ct200", "ct200:planned", "--host", "ct200").code == 0
+    set_serving(ct200, "ct200", environment=quick(), server_args={"watchdog-timeout": 900})
+    assert tool("params", "diff", "ct200", "ct200:planned").code == 0, "planned and not staged: the same lock and wheels"
+    assert "no release lab-none" in tool("params", "list", "--host", "ct200", "--release", "lab-none").stderr
+
+
 def test_the_same_again_is_nothing_to_do(lab: Lab, tool: Tool, ct200: Path) -> None:
     before = lab.sh("ct200", "systemctl", "show", UNIT, "--property=InvocationID")
     ran = tool("deploy", "--host", "ct200", "--format", "json")

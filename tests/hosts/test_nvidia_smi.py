@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from ddtree_preflight import smi
 from tests.hosts.lab import Lab, LabError
 
 FACTS = [
@@ -101,3 +102,20 @@ def test_a_rank_holds_memory_only_while_it_lives(gpus: Lab) -> None:
     assert gpus.sh(HOST, *as_nobody) == "1234 MiB\n"
     assert query(gpus, HOST, "memory.used")[6] == ["0"]
     gpus.sh(HOST, "rm", "/run/ddtree-lab/gpu/6.used_mib")
+
+
+def test_the_whole_report_as_xml(gpus: Lab) -> None:
+    report = smi.report(gpus.sh("b300", "nvidia-smi", "-q", "-x"))
+    assert (report.driver, report.cuda, len(report.gpus)) == ("580.95.05", "13.0", 8)
+    assert report.gpus[7].text("fabric/state") == "Completed"
+    assert report.gpus[7].number("fb_memory_usage/total") == 275040
+    changes = {"0": {"xml/remapped_rows/remapped_row_pending": "Yes", "gpu_recovery_action": "Reset"}}
+    gpus.gpu_state(HOST, {"gpus": changes, "peers": {"0-1": "CNS"}, "processes": [{"pid": 9, "gpu": 2, "used_memory": 7}]})
+    report = smi.report(gpus.sh(HOST, "nvidia-smi", "-q", "-x"))
+    assert (report.gpus[0].text("gpu_recovery_action"), report.gpus[0].text("remapped_rows/remapped_row_pending")) == (
+        "Reset",
+        "Yes",
+    )
+    assert [(one.pid, one.mib) for one in report.gpus[2].processes] == [(9, 7)]
+    peers = smi.matrix(gpus.sh(HOST, "nvidia-smi", "topo", "-p2p", "r"))
+    assert (peers["GPU1", "GPU0"], peers["GPU1", "GPU2"]) == ("CNS", "OK")

@@ -59,6 +59,9 @@ def test_a_whole_load(loads: dict[str, Launched]) -> None:
     names = [name for name, _ in launched.boots()[0]["segments"]]
     middle = ["distributed_init", "weights", "kv_cache", "graph_capture"]
     assert names[:-1] == ["arguments", *middle, *(f"draft_{name}" for name in middle), "warmup"]
+    memory = launched.boots()[0]["memory"]
+    assert {"free_before", "weights", "tokens", "kv", "draft_weights", "draft_kv"} <= memory.keys()
+    assert memory["free_before"] > memory["kv"] > 0
 
 
 @pytest.mark.parametrize("moment", ["warmup", "request"])

@@ -93,3 +93,17 @@ def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path, name: str, kind: s
     orders = "{'seconds_left': None}" if name == "deadman.json" else "None"
     there = "{'a': None}" if name.startswith("releases") else "{}"
     assert done.stdout.strip() == f"None {orders} {there} None"
+
+
+def test_the_last_boots_come_whole(tmp_path: Path) -> None:
+    assert standing.boots(str(tmp_path), 30000) == []
+    (tmp_path / "boots").mkdir()
+    history = tmp_path / "boots" / "30000.jsonl"
+    lines = [json.dumps({"number": number, "pad": "x" * 9000}) for number in range(20)]
+    history.write_text("\n".join(lines) + "\n")
+    assert standing.boots(str(tmp_path), 30000) == lines[-7:]  # the eighth is cut, 64 KiB before the end
+    history.write_text("short\n" * 20)
+    assert standing.boots(str(tmp_path), 30000) == ["short"] * 8
+    history.unlink()
+    os.mkfifo(history)
+    assert standing.boots(str(tmp_path), 30000) == []

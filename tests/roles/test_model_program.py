@@ -46,12 +46,12 @@ def problems(model: Path) -> list[tuple[str, str]]:
 
 
 def test_a_complete_model_and_its_size(model: Path) -> None:
-    assert look(model) == {"findings": [], "bytes": {str(model): 2 * len(SHARD)}}
+    assert look(model) == {"findings": [], "bytes": {str(model): 2 * len(SHARD)}, "configs": {str(model): {}}}
 
 
 def test_a_model_without_an_index_is_its_safetensors(model: Path) -> None:
     (model / INDEX).unlink()
-    assert look(model) == {"findings": [], "bytes": {str(model): 2 * len(SHARD)}}
+    assert look(model) == {"findings": [], "bytes": {str(model): 2 * len(SHARD)}, "configs": {str(model): {}}}
 
 
 def test_missing_and_empty_shards_are_named_all_of_them(model: Path) -> None:
@@ -120,3 +120,23 @@ def test_what_is_missing_has_to_fit(model: Path) -> None:
 
 def test_no_directory_at_all(model: Path) -> None:
     assert look(model / "none")["findings"][0]["problem"] == "is no directory"
+
+
+def config_of(model: Path, content: str | bytes) -> Any:
+    (model / "config.json").write_bytes(content.encode() if isinstance(content, str) else content)
+    return look(model)["configs"][str(model)]
+
+
+def test_a_config_comes_with_the_answer_but_not_what_is_long_deep_or_no_json(model: Path) -> None:
+    long = {"layers": 61, "text_config": {"heads": 8}, "types": ["full"] * 61, "ids": list(range(1000)), "name": "x" * 999}
+    expected = {"layers": 61, "text_config": {"heads": 8}, "types": ["full"] * 61, "ids": None, "name": "x" * 200}
+    assert config_of(model, json.dumps(long)) == expected
+    assert config_of(model, '{"a":' * 6 + "1" + "}" * 6) == {"a": {"a": {"a": {"a": None}}}}
+    assert config_of(model, json.dumps({"big": 10**400, "not a number": float("nan"), "list": [1, [2, [3, [4, [5]]]]]})) == {
+        "big": None,
+        "not a number": None,
+        "list": [1, [2, [3, None]]],
+    }
+    assert config_of(model, "[" * 100_000) is None
+    assert config_of(model, b"\xff\0") is None
+    assert config_of(model, '{"a": "' + "x" * (1 << 20) + '"}') is None

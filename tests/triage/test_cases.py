@@ -14,6 +14,7 @@ from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.report.failure import schema
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.numbers import facts_from_server_info
+from tests.triage.sources import with_sources
 
 ROOT = Path(__file__).parent.parent / "cases"
 
@@ -41,6 +42,8 @@ def data(name: str) -> dict[str, Any]:
     told = ROOT / name / "server_info.json"
     facts = facts_from_server_info(json.loads(told.read_bytes())) if told.exists() else None
     report = triage_bytes([log.read_bytes()], facts=facts, only_unit=expected(name).get("unit"))
+    if "sources" in expected(name):
+        report = with_sources(report, expected(name)["sources"])
     loaded: dict[str, Any] = json.loads(report.to_json())
     return loaded
 
@@ -72,6 +75,7 @@ def test_case(name: str) -> None:
         assert [f"{item['role']} {item['kind']}" for item in others] == want["others"]
     for words in want.get("cause", ()):
         assert words in (first["cause"] or "")
+    assert not [words for words in want.get("not_in_cause", ()) if words in (first["cause"] or "")]
     for expression in want.get("numbers", ()):
         assert expression in [item["expression"] for item in first["numbers"]]
     if "same_as" in want:

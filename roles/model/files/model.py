@@ -1,7 +1,8 @@
 """Check that model directories are complete and readable by the service user. Changes and downloads nothing.
 
 Runs on the host as root, from standard input:  python3 - USER DIRECTORY... < model.py
-The answer on standard output is {"findings": [{"path", "problem", "fix"}], "bytes": {directory: size of its weights}}.
+The answer on standard output is {"findings": [{"path", "problem", "fix"}], "bytes": {directory: size of its weights},
+"configs": {directory: its config.json, or null}}: of a config only numbers, words and short lists, so that it stays small.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ INDEX = "model.safetensors.index.json"  # written by transformers' save_pretrain
 HEADER_LENGTH_BYTES = 8
 MOST_HEADER_BYTES = 100_000_000  # as its own reader allows
 OFFSETS = re.compile(rb'"data_offsets"\s{0,8}:\s{0,8}\[\s{0,8}\d{1,20}\s{0,8},\s{0,8}(\d{1,20})')
+MOST_CONFIG_BYTES = 1 << 20  # of a file that is read for its figures; real ones have up to 100 KiB
+MOST_NUMBER = 2**53
+MOST_ENTRIES, MOST_LETTERS, DEEPEST = 300, 200, 4
 REFETCH = "fetch this file again (nothing is downloaded by a deploy)"
 
 
@@ -53,7 +57,7 @@ def read_json(path: Path, user: str) -> tuple[object, list[Finding]]:
         return None, [Finding(str(path), "is missing", REFETCH)]
     except PermissionError:
         return None, [unreadable(path, user)]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return None, [Finding(str(path), f"can't be used: {error}", REFETCH)]
 
 
@@ -160,6 +164,28 @@ def check_model(directory: Path, user: str) -> tuple[int, list[Finding]]:
     return present, found + (room(directory, present) if found else [])
 
 
+def figures(directory: Path) -> object:
+    """What config.json says of the model's shape; None for a file that isn't there, or isn't JSON."""
+    try:
+        with (directory / "config.json").open("rb") as file:
+            text = file.read(MOST_CONFIG_BYTES + 1)
+        return bounded(json.loads(text), DEEPEST) if len(text) <= MOST_CONFIG_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def bounded(value: object, depth: int) -> object:
+    """The value without what is too long or too deep: long lists (vocabularies, names of layers) say nothing of the shape."""
+    if isinstance(value, dict):
+        pairs = ((str(key)[:MOST_LETTERS], bounded(item, depth - 1)) for key, item in list(value.items())[:MOST_ENTRIES])
+        return dict(pairs) if depth else None
+    if isinstance(value, list):
+        return [bounded(item, depth - 1) for item in value] if depth and len(value) <= MOST_ENTRIES else None
+    if isinstance(value, str):
+        return value[:MOST_LETTERS]
+    return value if value is None or isinstance(value, bool) or abs(value) < MOST_NUMBER else None
+
+
 def main(user: str, directories: list[str]) -> None:
     if os.geteuid() == 0:
         become(user)
@@ -167,6 +193,7 @@ def main(user: str, directories: list[str]) -> None:
     answer = {
         "findings": [asdict(finding) for _, wrong in checked.values() for finding in wrong],
         "bytes": {directory: size for directory, (size, _) in checked.items()},
+        "configs": {directory: figures(Path(directory)) for directory in directories},
     }
     json.dump(answer, sys.stdout)
 

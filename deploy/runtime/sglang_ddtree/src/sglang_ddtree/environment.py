@@ -33,11 +33,17 @@ def server_environment(config: ServerConfig, release: Path, base: Mapping[str, s
         environment.pop(name, None)
     for name, path in cache_directories(release, environment).items():
         environment.setdefault(name, path)
+    # FlashInfer and tvm-ffi call the `ninja` that the lock brings by its name when they compile a kernel.
+    environment["PATH"] = _first(f"{release.resolve()}/venv/bin", environment.get("PATH") or os.defpath)
     environment["PYTHONUNBUFFERED"] = "1"  # spawned ranks don't inherit `-u`
     # else a crashed server waits 60 s for a core dump that nobody asked for (SGLang 0.5.13, tokenizer_manager.py)
     environment.setdefault("SGLANG_CUDA_COREDUMP_BEFORE_CRASH", "0")
     environment.update(config.environment)
     return environment
+
+
+def _first(folder: str, path: str) -> str:
+    return ":".join((folder, *(one for one in path.split(":") if one != folder)))
 
 
 def cache_directories(release: Path, environment: Mapping[str, str]) -> dict[str, str]:

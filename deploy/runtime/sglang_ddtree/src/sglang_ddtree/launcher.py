@@ -138,6 +138,7 @@ class Launch:
             outcome=outcome,
             seconds=round(now - self._watch.started, 3),
             segments=self._watch.tracker.closed(now),
+            memory=self._watch.memory.found,
         )
         try:
             boots.append(self._history, boot)

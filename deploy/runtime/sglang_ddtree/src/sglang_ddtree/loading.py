@@ -8,6 +8,7 @@ from .ending import Ending
 from .eta import Boot, Outcome, remaining
 from .events import JournalLine
 from .exit_codes import ExitCode
+from .memory_lines import MemoryFigures
 from .phases import Phase, PhaseTracker
 from .progress import Movement, Sample, WeightMeter
 from .server_config import ServerConfig
@@ -23,6 +24,7 @@ class LoadWatch:
     def __init__(self, config: ServerConfig, history: Sequence[Boot], now: float) -> None:
         self.tracker = PhaseTracker(now)
         self.started = now
+        self.memory = MemoryFigures()
         self._config = config
         self._history = history
         self._movement = Movement(now)
@@ -33,6 +35,7 @@ class LoadWatch:
     def journal(self, line: JournalLine) -> bool:
         """Take one line of the server's log. True if phase or fraction changed."""
         self._movement.log(line.message, line.at)
+        self.memory.feed(line.message)
         return self.tracker.feed(line.message, line.at)
 
     def look(self, sample: Sample) -> None:

@@ -1,0 +1,1 @@
+"""Source trees: where their files are, and an index of what stands in them."""

@@ -1,0 +1,1 @@
+../../../../../ddtree_ops/units/memory_lines.py

@@ -1,0 +1,86 @@
+"""Findings about what the server is made of: (id, severities, what is asked, why, fix, source[, only by a probe])."""
+
+from .finding import ERROR, NOTE, WARNING
+
+ROWS = (
+    (
+        "jit_toolchain",
+        (ERROR,),
+        "nvcc (of CUDA_HOME), ninja and a C++ compiler are where the unit finds them",
+        "the server dies after the whole load, when it compiles its first kernel",
+        "install the CUDA toolkit, ninja-build and g++",
+        "KS",
+    ),
+    (
+        "ptxas_arch",
+        (ERROR, WARNING),
+        "the ptxas that Triton gets knows this GPU: CUDA 12.8 for sm_120, 12.9 for sm_103",
+        "no Triton kernel compiles",
+        "install the CUDA toolkit of the lock's version; TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",
+        "sgl#14075",
+    ),
+    (
+        "glibc_rsqrt",
+        (WARNING,),
+        "not glibc 2.41 or newer together with CUDA 13.1 or older headers",
+        "kernels that include math.h don't compile (rsqrt is declared twice)",
+        "an older distribution, or a patched CUDA header; probe first",
+        "KS, sgl#38516",
+    ),
+    (
+        "kernel_wheel",
+        (ERROR, WARNING),
+        "the staged sgl_kernel carries code for this GPU; by --probe: it can be imported",
+        "no kernel image is available, or an import error before anything loads",
+        "a lock with a wheel for this GPU (cu130)",
+        "sgl#29646",
+    ),
+    (
+        "sglang_version",
+        (ERROR,),
+        "the staged SGLang is the one that the lock pins",
+        "another version doesn't fit plugin and arguments",
+        "stage the release anew: ddtree-ops deploy",
+        "sgl",
+    ),
+    (
+        "nccl_version",
+        (WARNING,),
+        "NCCL is not 2.26.2 (PCIe)",
+        "illegal access in collectives of 512 KiB and more",
+        "a lock with a newer NCCL",
+        "nccl#2418",
+    ),
+    (
+        "remote_code_symlinks",
+        (WARNING,),
+        "no *.py of the model is a link, with transformers 5.10 or newer",
+        "FileNotFoundError below blobs/: the code's neighbours are not found",
+        "copy the *.py files in place of the links; weights may stay",
+        "sgl#29875",
+    ),
+    (
+        "hf_modules_writable",
+        (ERROR,),
+        "the directory for a model's own code can be written by the unit",
+        "the model's code can't be copied, and the server ends at once",
+        "leave HF_HOME and HF_MODULES_CACHE to the unit",
+    ),
+    (
+        "jit_cache_dirs",
+        (NOTE,),
+        "kernels for this lock are compiled already",
+        "the first start takes minutes more",
+        "nothing: it happens once for each lock",
+        "RK",
+    ),
+    (
+        "probe",
+        (WARNING, ERROR),
+        "the probe of the staged release ran to its end",
+        "what it would have shown is not known",
+        "see the evidence",
+        "",
+        True,
+    ),
+)
