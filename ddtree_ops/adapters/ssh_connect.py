@@ -18,6 +18,19 @@ TCP_USER_TIMEOUT_MS = 20_000
 DEFAULT_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts")
 
 
+def _config(host: Host) -> Any:
+    """fabric's settings with the host's ssh_config, or the user's own. Raises Unreachable, which names the file."""
+    import fabric
+    import paramiko
+
+    file = host.connection.ssh_config_file
+    try:
+        return fabric.Config(runtime_ssh_path=file)
+    except (OSError, UnicodeDecodeError, paramiko.ConfigParseError) as error:
+        text = f"{host.name}: ssh_config {file or '~/.ssh/config'} can't be read: {getattr(error, 'strerror', None) or error}"
+        raise Unreachable(text, hint="correct -F in ansible_ssh_common_args, or make the file (a lab's: is it up?)") from error
+
+
 def connect(host: Host, timeout: float) -> Any:
     """An open fabric Connection. Raises Unreachable, HostKeyRejected, AuthRejected."""
     import fabric
@@ -26,7 +39,7 @@ def connect(host: Host, timeout: float) -> Any:
     # paramiko logs each refused channel (a server that still loads) and each lost connection; both reach us as errors.
     logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     wanted = host.connection
-    config = fabric.Config(runtime_ssh_path=wanted.ssh_config_file)
+    config = _config(host)
     jump = wanted.options.get("proxyjump")
     connection = fabric.Connection(
         wanted.address,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from ddtree_ops.fleet.finding import Finding, Severity
@@ -13,18 +14,19 @@ from ddtree_ops.runtime.parameters.problems import problems
 from ddtree_ops.runtime.source.model import SourceTree
 
 _MOST = 6  # of one kind, in a message
-# A deploy looks twice, a rollout at many hosts: the same tree, by its files' stamps, is read once.
+# A deploy looks twice, a rollout at many hosts: equal files, by their stamps, are read once.
 _declared, _environment = lru_cache(4)(declared), lru_cache(4)(environment)
 
 
 def argument_findings(release: Release, source: SourceTree) -> Iterator[Finding]:
     """Judge the release's command line and environment by its own source; nothing is judged by plugins alone, without SGLang."""
-    known = _declared(source)
+    files = replace(source, root="", place="")  # the root names the host
+    known = _declared(files)
     if not any(one.owner == "sglang" for one in known):
         text = "whether SGLang takes all arguments isn't known: it isn't among the sources here"
         yield Finding("arguments_unknown", Severity.NOTE, text, "stage the release: its source is read from the host")
         return
-    yield from as_findings(problems(release.server["argv"], release.server["environment"], known, _environment(source)))
+    yield from as_findings(problems(release.server["argv"], release.server["environment"], known, _environment(files)))
 
 
 def as_findings(found: Iterable[Problem]) -> Iterator[Finding]:

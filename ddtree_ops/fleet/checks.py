@@ -149,6 +149,32 @@ def _gpus(spec: ServingSpec, around: Surroundings) -> Iterator[Complaint]:
         )
 
 
+# SGLang 0.5.13.post1 takes these words and fails later, or means something else by them.
+_LEAST: Mapping[str, int] = {
+    "tp-size": 1,
+    "pp-size": 1,
+    "dp-size": 1,
+    "context-length": 1,
+    "max-running-requests": 1,
+    "cuda-graph-max-bs": 1,
+    "max-total-tokens": 1,
+    "page-size": 1,
+}
+
+
+def _numbers(spec: ServingSpec, _: Surroundings) -> Iterator[Complaint]:
+    for name, least in _LEAST.items():
+        value = spec.server_args.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value < least:
+            yield ("server_args", name), f"must be {least} or more, got {value}"
+    fraction = spec.server_args.get("mem-fraction-static")
+    if isinstance(fraction, int | float) and not isinstance(fraction, bool) and not 0 < fraction < 1:
+        yield (
+            ("server_args", "mem-fraction-static"),
+            f"is a share of GPU memory, more than 0 and less than 1; got {fraction}",
+        )
+
+
 def _hardware_refusals(spec: ServingSpec, around: Surroundings) -> Iterator[Complaint]:
     if around.hardware is not None:
         yield from _refused(spec, "server_args", spec.server_args, around.hardware.argument_refusals, around.hardware)
@@ -183,5 +209,6 @@ CHECKS = (
     Check((("stall_after",), ("load_budget",)), _stall_within_budget),
     Check((("secrets",),), _vault_variables),
     Check((("server_args", "tp-size"), ("server_args", "pp-size")), _gpus),
+    Check((("server_args",),), _numbers),
     Check((), _hardware_refusals),
 )

@@ -8,15 +8,14 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-#: What can't be waived, and why: it would only move the failure to a later step, which costs the load.
+#: What can't be waived, and why: it was seen on the host itself, so a waiver would only move the failure to a later step. What is
+#: concluded from source can be: whoever wrote that source may know better than a reader of it.
 NO_WAIVERS: Mapping[str, str] = {
     "python": "no release can be staged without that Python",
     "systemd": "the unit can't run",
     "port": "the server couldn't listen",
     "model": "the model can't be loaded",
     "preflight": "what the look would have seen isn't known",
-    "token_width_mismatch": "the first request would end the server",
-    "algorithm_missing": "SGLang ends when it reads its arguments",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ddtree_ops.fleet.release import Release
@@ -37,12 +37,17 @@ class LaunchWords:
 
 def words_of(release: Release) -> LaunchWords:
     """The arguments of a release."""
-    given: dict[str, str] = {}
+    return LaunchWords(flags(release.server["argv"]))
+
+
+def flags(argv: Iterable[str]) -> dict[str, str]:
+    """`["--tp-size", "8", "--port=1", "--enable-metrics"]` into `{"--tp-size": "8", "--port": "1", "--enable-metrics": ""}`."""
+    found: dict[str, str] = {}
     name = ""
-    for word in release.server["argv"]:
+    for word in argv:
         if word.startswith("--"):
             name, _, value = word.partition("=")
-            given[name] = value
+            found[name] = value
         else:
-            given[name] = f"{given.get(name, '')} {word}".strip()
-    return LaunchWords(given)
+            found[name] = f"{found.get(name, '')} {word}".strip()
+    return found

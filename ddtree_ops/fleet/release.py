@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from ddtree_ops.fleet.model_manifest import ModelManifest
 from ddtree_ops.fleet.patches import Patch
 from ddtree_ops.fleet.regular_file import open_regular
 from ddtree_ops.fleet.spec import SecretRef, ServingSpec
+from ddtree_ops.on_host.pins import pins
 
 SERVER_SCHEMA = "ddtree-ops/server/v1"
 RELEASE_SCHEMA = "ddtree-ops/release/v1"
@@ -34,7 +34,6 @@ CREDENTIALS: Mapping[str, Mapping[str, str]] = {
 }
 
 # What preflight asks about: packages of the lock, and variables that say where programs and caches are.
-_PIN = re.compile(r"^([a-z0-9-]{1,80})==([A-Za-z0-9.!+_-]{1,60})", re.MULTILINE)
 _PACKAGES = frozenset(
     {"sglang", "sglang-kernel", "torch", "triton", "transformers", "nvidia-cuda-runtime", "nvidia-nccl-cu12", "nvidia-nccl-cu13"}
 )
@@ -108,9 +107,9 @@ class Release:
 
     def wanted_stack(self) -> dict[str, Any]:
         """What the server is made of and needs of the host, as the preflight program takes it."""
-        pinned = dict(_PIN.findall(self.inputs.lock_text))
+        pinned = pins(self.inputs.lock_text)
         return {
-            "packages": {name: pinned[name] for name in sorted(_PACKAGES & pinned.keys())},
+            "packages": {name: pinned[name][0].split(" or ")[0] for name in sorted(_PACKAGES & pinned.keys())},
             "environment": {name: value for name, value in self.server["environment"].items() if name in _VARIABLES},
             "models": list(self.model_paths()),
             "model_bytes": self.spec.model.bytes,

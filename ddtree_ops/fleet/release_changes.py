@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ddtree_ops.fleet.drift import Change, Group
+from ddtree_ops.fleet.launch_words import flags
 
 
 def settings_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
@@ -43,19 +44,6 @@ def _mapping_changes(group: Group, what: str, before: Mapping[str, str], after: 
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key):
             yield Change(f"{what} {key}", before.get(key), after.get(key), group)
-
-
-def flags(argv: list[str]) -> dict[str, str]:
-    """`["--tp-size", "8", "--enable-metrics"]` into `{"--tp-size": "8", "--enable-metrics": ""}`."""
-    found: dict[str, str] = {}
-    name = ""
-    for word in argv:
-        if word.startswith("--"):
-            name = word
-            found[name] = ""
-        else:
-            found[name] = f"{found.get(name, '')} {word}".strip()
-    return found
 
 
 def _patches(listed: object) -> dict[str, str]:

@@ -184,8 +184,14 @@ def _day(value: object) -> object:
     raise wrong("expected a day such as 2026-12-31")
 
 
+def _reason(text: str) -> str:
+    if len(text.strip()) < 3 or not text.isprintable():
+        raise wrong("expected a reason in words, in one line")
+    return text.strip()
+
+
 class WaiverSpec(Section):
-    reason: Annotated[str, AfterValidator(_plain)] = Field(
+    reason: Annotated[str, AfterValidator(_reason)] = Field(
         min_length=3, max_length=300, description="why the finding may stand; shown wherever the waiver is used"
     )
     until: Annotated[date, BeforeValidator(_day)] = Field(description="last day on which it counts")

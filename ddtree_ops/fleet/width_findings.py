@@ -6,7 +6,7 @@ with `The size of tensor a (8) must match the size of tensor b (33) at non-singl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -41,8 +41,8 @@ class Reach(Protocol):
     def nearest(self) -> tuple[Step, ...]: ...
 
 
-AskReach = Callable[[str, str], Reach | None]
-"""`runtime.trace.reaches` over an index of the tree; None where a name isn't known there."""
+AskReach = Callable[[str, str, frozenset[str]], Reach | None]
+"""`runtime.trace.reaches` over an index of the tree without some packages; None where a name isn't known there."""
 
 
 def width_findings(release: Release, widths: Widths | None, ask: AskReach | None = None) -> Iterator[Finding]:
@@ -60,14 +60,28 @@ def width_findings(release: Release, widths: Widths | None, ask: AskReach | None
             "'Unknown speculative algorithm name: DDTREE'",
             "add the plugin sglang-ddtree to the release (ddtree-ops does), or leave out ddtree_serving.ddtree for plain DFLASH",
         )
-    elif len(widths.registered) > 1:
-        yield _registered_twice(widths)
     else:
-        found = tuple(_judge(tree, widths, ask))
-        graphs_off = "--disable-cuda-graph" in release.server["argv"]
-        yield from (_without_graphs(one) if graphs_off and one.severity is Severity.ERROR else one for one in found)
-        if not found and release.inputs.patches and not widths.complete:
-            yield _unknown("the patches change an SGLang that isn't here", "stage the release: its source is read from the host")
+        yield from _ranked(one for each in widths.each or (widths,) for one in _with_graphs(release, tree, each, ask))
+        if len(widths.registered) > 1:
+            yield _registered_twice(widths)
+
+
+def _with_graphs(release: Release, tree: DdtreeSpec, widths: Widths, ask: AskReach | None) -> Iterator[Finding]:
+    found = tuple(_judge(tree, widths, ask))
+    graphs_off = "--disable-cuda-graph" in release.server["argv"]
+    yield from (_without_graphs(one) if graphs_off and one.severity is Severity.ERROR else one for one in found)
+    if not found and release.inputs.patches and not widths.complete:
+        yield _unknown("the patches change an SGLang that isn't here", "stage the release: its source is read from the host")
+
+
+def _ranked(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Mismatches first, one finding of a kind: what the same kind says of further registrations is its evidence."""
+    kinds: dict[str, Finding] = {}
+    for one in sorted(found, key=lambda one: one.id != "token_width_mismatch"):
+        first = kinds.setdefault(one.id, one)
+        if first is not one and one != first:
+            kinds[one.id] = replace(first, evidence=(*first.evidence, f"also: {one.message}", *one.evidence))
+    yield from kinds.values()
 
 
 def _registered_twice(widths: Widths) -> Finding:
@@ -95,13 +109,15 @@ def _judge(tree: DdtreeSpec, widths: Widths, ask: AskReach | None) -> Iterator[F
         numbers = {tree.budget + term.offset for term in budgets if term.offset is not None}
         if numbers and verify not in numbers:
             yield _mismatch(min(numbers), budgets[0], verify, why_verify, widths)
+        elif (cap := _cap(tree, widths)) is not None and cap[0] < verify:
+            yield _mismatch(*cap, verify, why_verify, widths)
         return
     graph = _graph(tree, widths)
     if graph is None:
         yield _unknown("the source doesn't tell how many tokens the graph takes", _OURS, widths)
     elif graph[0] != verify:
-        reach = ask("speculative_ddtree_budget", widths.graph_name) if ask and widths.graph_name else None
-        if reach is not None and reach.reaches:
+        reach = ask("speculative_ddtree_budget", widths.graph_name, widths.others) if ask and widths.graph_name else None
+        if reach is not None and reach.reaches and widths.provider is not Provider.PLUGIN:
             yield _unknown("two analyses of the source contradict each other on the graph's width", _OURS, widths)
         else:
             yield _mismatch(*graph, verify, why_verify, widths, reach)
@@ -130,8 +146,19 @@ def _verify(tree: DdtreeSpec, widths: Widths) -> tuple[int | None, str]:
     return number, f"{term.place}, {_FIXED}"
 
 
+def _cap(tree: DdtreeSpec, widths: Widths) -> tuple[int, Term] | None:
+    """The most tokens that the graph's runner lets through."""
+    caps = [((term.offset or 0) + (tree.block_size if term.base is Base.BLOCK else 0), term) for term in widths.caps]
+    return min(caps, key=lambda one: one[0], default=None)
+
+
 def _graph(tree: DdtreeSpec, widths: Widths) -> tuple[int, Term] | None:
     """Tokens that the graph takes where the budget isn't among them."""
+    found, cap = _widest(tree, widths), _cap(tree, widths)
+    return cap if found and cap and cap[0] < found[0] else found
+
+
+def _widest(tree: DdtreeSpec, widths: Widths) -> tuple[int, Term] | None:
     for base in (Base.BLOCK, Base.DRAFT_TOKENS):
         found = [term for term in widths.graph if term.base is base and term.offset is not None]
         if found:
@@ -148,7 +175,8 @@ def _mismatch(graph: int, term: Term, verify: int, why_verify: str, widths: Widt
     place = widths.graph_place or term.place
     origin = {Base.BLOCK: _BLOCK_KEY, Base.DRAFT_TOKENS: f"the number of draft tokens, {_BLOCK_KEY}", Base.BUDGET: _BUDGET_KEY}
     where = f"{place.file}:{place.line}" if place else "the source"
-    never = "" if term.base is Base.BUDGET else "; the budget never reaches the graph's width"
+    limited = term in widths.caps
+    never = "" if term.base is Base.BUDGET or limited else "; the budget never reaches the graph's width"
     return Finding(
         "token_width_mismatch",
         Severity.ERROR,
@@ -176,6 +204,8 @@ def _evidence(widths: Widths) -> Iterator[str]:
 
 def _nearest(reach: Reach | None) -> Iterator[str]:
     """How far the budget comes: the lines that name it first."""
+    if reach is not None and reach.reaches:
+        yield "params trace: by names alone the budget has a way to the graph's width; the registered class doesn't take it"
     steps = sorted(reach.nearest if reach else (), key=lambda step: "budget" not in step.code)
     yield from (_shown("nearest", step) for step in steps[:_STEPS_SHOWN])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from ddtree_ops.fleet.state import HostState
 from ddtree_ops.ports import Shell
 
 if TYPE_CHECKING:  # most looks end with nothing to do, and need none of it: 80 ms
-    from ddtree_ops.fleet.width_findings import Reach
+    from ddtree_ops.fleet.width_findings import AskReach, Reach
     from ddtree_ops.runtime.source.model import SourceTree
 
 #: What is said where SGLang's own source could not be read.
@@ -106,15 +105,17 @@ def _unread(why: str) -> Finding:
     )
 
 
-def _asking(tree: SourceTree) -> Callable[[str, str], Reach | None]:
+def _asking(tree: SourceTree) -> AskReach:
     """An index is made when the first question comes: where the widths agree, there is none."""
 
-    def ask(name: str, to: str) -> Reach | None:
+    def ask(name: str, to: str, without: frozenset[str]) -> Reach | None:
         from ddtree_ops.runtime.source.index import build
         from ddtree_ops.runtime.trace import reaches
+        from ddtree_ops.runtime.widths import package_of
 
+        files = tuple(file for file in tree.files if package_of(file.name) not in without)
         try:
-            return reaches(build(tree), name, to)
+            return reaches(build(replace(tree, files=files)), name, to)
         except DdtreeOpsError:  # not a name of this tree
             return None
 

@@ -26,7 +26,7 @@ from ddtree_ops.triage.source_windows import candidates
 if TYPE_CHECKING:
     from ddtree_ops.ports import Shell
     from ddtree_ops.report.failure import FailureReport
-    from ddtree_ops.runtime.source.tree import SourceFile, SourceTree
+    from ddtree_ops.runtime.source.model import SourceFile, SourceTree
     from ddtree_ops.triage.model import Failure
     from ddtree_ops.triage.origins.answer import Answer
 

@@ -103,6 +103,8 @@ def _fetch(shell: Shell, place: str, names: Sequence[str], contents: Contents) -
                 contents.keep(content)
     except packing.DamagedStreamError as error:
         raise HostCommandFailed(f"{shell.host}: the source in {place} came damaged: {error}") from error
+    except HostCommandFailed as error:  # it would quote the whole program
+        raise HostCommandFailed(f"{shell.host}: the source in {place} can't be read") from error
 
 
 def _argv(verb: str, place: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -117,13 +119,6 @@ def _argv(verb: str, place: str, names: Sequence[str]) -> tuple[str, ...]:
     program = (Path(assets.__file__).parent / "on_host" / "sources.py").read_text(encoding="utf-8")
     packed = base64.b85encode(zlib.compress(json.dumps(rules).encode(), 9)).decode()
     return ("python3", "-I", "-S", "-c", program, verb, packed)
-
-
-def local(release: Release) -> SourceTree | None:
-    """The source that wheels on this machine will install, with the release's patches; None if there are no wheels."""
-    from ddtree_ops.flows import planned_source
-
-    return planned_source.local(release)
 
 
 def planned(shell: Shell, release: Release, manifests: Sequence[Manifest], *, whole: bool = True) -> SourceTree | None:

@@ -146,9 +146,7 @@ class _Tracer:
         return found
 
     def _unknown(self, query: Query) -> UsageError:
-        every = getattr(self.program.index, "every_name", None)
-        names = list(every()) if every is not None else []
-        close = difflib.get_close_matches(query.name, names, 4, 0.75)
+        close = difflib.get_close_matches(query.name, list(self.program.index.every_name()), 4, 0.75)
         hint = f"close to it: {', '.join(close)}" if close else "name a field, flag, environment variable, attribute or variable"
         return UsageError(f"{self.program.index.tree.root} has no {query.text}", hint=hint)
 
@@ -249,5 +247,5 @@ class _Tracer:
             yield BlindSpot("", 0, "", "", f"gave up after {len(search.followed)} places")
         for (file, line), (function, why) in list(spots.items())[:_SPOTS]:
             yield BlindSpot(file, line, self.code.function(function), self.code.statement(file, line), why)
-        for file, why in getattr(self.program.index, "unreadable", ())[:_SPOTS]:
+        for file, why in self.program.index.unreadable[:_SPOTS]:
             yield BlindSpot(file, 0, "", "", f"can't be read: {why}")

@@ -9,7 +9,7 @@ This file has no dependencies beyond log_lines: it is shipped in the wheel `sgla
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from .log_lines import split_message
 
@@ -71,14 +71,6 @@ class MemoryFigures:
         prefix = "draft_" if self._draft and "free_after" not in figures else ""
         for name, value in figures.items():
             self._found.setdefault(f"{prefix}{name}", value)
-
-
-def figures_of(messages: Iterable[str]) -> Mapping[str, float]:
-    """The figures in a whole log."""
-    figures = MemoryFigures()
-    for message in messages:
-        figures.feed(message)
-    return figures.found
 
 
 def read_figures(data: object) -> Mapping[str, float]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ddtree_ops.fleet.drift import drift
+from ddtree_ops.fleet.launch_words import flags
 from ddtree_ops.fleet.plan import Plan, make_plan
-from ddtree_ops.fleet.release_changes import flags
 from tests.fleet.hosts import RELEASE, UNIT, answer, parsed, unit
 
 OWN = f"/etc/systemd/system/{UNIT}.d/override.conf"
@@ -141,6 +141,7 @@ def test_drift_needs_no_spec() -> None:
 
 def test_flags_of_odd_arguments() -> None:
     assert flags(["odd", "--a", "1", "2", "--b"]) == {"": "odd", "--a": "1 2", "--b": ""}
+    assert flags(["--tp-size=8", "--x", "a=b"]) == flags(["--tp-size", "8", "--x", "a=b"]) == {"--tp-size": "8", "--x": "a=b"}
 
 
 def test_damaged_orders_of_the_dead_man_are_told_and_block_nothing() -> None:

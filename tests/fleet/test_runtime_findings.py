@@ -31,6 +31,9 @@ from tests.runtime.width_tree import file, tree
 FOLDER = Path(__file__).parent / "runtime_cases"
 BASE: dict[str, Any] = yaml.safe_load((FOLDER / "base.yml").read_text(encoding="utf-8"))
 CASES: dict[str, dict[str, Any]] = yaml.safe_load((FOLDER / "cases.yml").read_text(encoding="utf-8"))
+HOOK = """model_runner.spec_algorithm.get_num_tokens_per_bs_for_target_verify(
+                self.speculative_num_draft_tokens, model_runner.is_draft_worker
+            )"""
 PACKAGE = Path(__file__).resolve().parents[2] / "ddtree_ops" / "fleet"
 
 
@@ -70,8 +73,11 @@ def _tree(names: tuple[str, ...]) -> SourceTree:
 def tree_of(case: Mapping[str, Any]) -> SourceTree | None:
     if case["tree"] is None:
         return None
-    if "changes" in case:
-        changes = {name: (before, after) for name, (before, after) in case["changes"].items()}
+    if "changes" in case or "taken" in case:
+        changes = {name: (before, after) for name, (before, after) in case.get("changes", {}).items()}
+        if "taken" in case:
+            taken = case["taken"].replace("HOOK", HOOK).replace("args.", "model_runner.server_args.")
+            changes["sglang/srt/model_executor/cuda_graph_runner.py"] = (HOOK, taken)
         return tree(*case["tree"], changes=changes)
     found = _tree(tuple(case["tree"]))
     listed = "\n".join(
@@ -161,7 +167,7 @@ class Answered:
 def test_a_flow_that_the_other_analysis_finds_is_no_error(answer: Answered | None, finding: str) -> None:
     asked: list[tuple[str, str]] = []
 
-    def ask(name: str, to: str) -> Answered | None:
+    def ask(name: str, to: str, _without: frozenset[str]) -> Answered | None:
         asked.append((name, to))
         return answer
 
@@ -169,6 +175,42 @@ def test_a_flow_that_the_other_analysis_finds_is_no_error(answer: Answered | Non
     assert asked == [("speculative_ddtree_budget", "CudaGraphRunner.num_tokens_per_bs")]
     found_in({"tree": ["ours", "plain"]}, ask=ask)
     assert len(asked) == 1
+
+
+CHOSEN = {
+    "tree": ["ours", "naive", "plain", "runner"],
+    "entry_points": {"ddtree": "sglang_ddtree", "naive": "naive_ddtree"},
+    "spec": {"ddtree": {"budget": 32, "budget_schedule": None}, "environment": {"SGLANG_PLUGINS": "naive"}},
+}
+
+
+def test_the_other_analysis_leaves_out_plugins_that_are_not_chosen() -> None:
+    left_out: list[frozenset[str]] = []
+
+    def ask(_name: str, _to: str, without: frozenset[str]) -> Answered:
+        left_out.append(without)
+        return Answered(reaches=False)
+
+    assert "sends 33" in found_in(CHOSEN, ask=ask)["token_width_mismatch"].message
+    assert left_out == [frozenset({"sglang_ddtree"})]
+
+
+def test_our_plugin_says_nothing_where_sglang_loads_no_plugins() -> None:
+    left_out: list[frozenset[str]] = []
+    found_in({**STORY, "tree": ["patched", "ours"]}, ask=lambda _name, _to, without: left_out.append(without))
+    assert left_out == [frozenset({"sglang_ddtree"})]
+
+
+def test_what_the_registered_class_answers_counts_more_than_a_flow_by_names() -> None:
+    found = found_in(CHOSEN, ask=lambda *_: Answered(reaches=True))
+    assert "token_widths_unknown" not in found
+    assert any("by names alone" in line for line in found["token_width_mismatch"].evidence)
+
+
+def test_of_two_registrations_the_mismatch_comes_first() -> None:
+    found = found_in({**CHOSEN, "spec": {"ddtree": {"budget": 32, "budget_schedule": None}}})
+    errors = [one.id for one in found.values() if one.severity is Severity.ERROR]
+    assert errors == ["token_width_mismatch", "algorithm_registered_twice"]
 
 
 def test_patches_of_a_sglang_that_is_not_here_leave_the_widths_open() -> None:

@@ -112,14 +112,18 @@ def test_names_of_a_log_are_not_opened(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     tree = put_together(tmp_path / "tree", ("engine",))
     opened: list[str] = []
-    read: Callable[[Path], bytes] = Path.read_bytes
 
-    def watched(path: Path) -> bytes:
-        opened.append(str(path))
-        return read(path)
+    def watched(original: Callable[..., object]) -> Callable[..., object]:
+        def watch(path: Path, *args: object, **named: object) -> object:
+            opened.append(str(path))
+            return original(path, *args, **named)
 
-    monkeypatch.setattr(Path, "read_bytes", watched)
+        return watch
+
+    for name in ("open", "read_bytes", "read_text"):
+        monkeypatch.setattr(Path, name, watched(getattr(Path, name)))
     from_tree(report("hostile_names"), tree, nothing)
+    assert [name for name in opened if name.startswith(f"{tree}/") and name.endswith(".py")]
     assert not [name for name in opened if "passwd" in name or "shadow" in name or "environ" in name]
 
 

@@ -7,20 +7,25 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.fleet import places
+from ddtree_ops.fleet import argument_findings, places
 from ddtree_ops.fleet.hardware import profile
 from ddtree_ops.fleet.patches import Patch
 from ddtree_ops.fleet.release import LocalWheel, Release, ReleaseInputs, build
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.fleet.state import Manifest
-from ddtree_ops.flows import release_source
+from ddtree_ops.flows import planned_source, release_source
+from ddtree_ops.on_host import sources
 from ddtree_ops.ports import Command, Completed
+from ddtree_ops.runtime.parameters import declared
+from ddtree_ops.runtime.source import model
+from ddtree_ops.runtime.source.model import SourceTree
 from tests.runtime.source.small_trees import ENGINE, PLUGIN, venv, wheel
 
 ID = "lab-0123456789"
@@ -99,7 +104,7 @@ def test_a_changed_file_travels_alone(site: Path) -> None:
     release_source.staged(shell, ID)
     (site / RUNNER).write_text("changed = 1\n")
     tree = release_source.staged(shell, ID)
-    assert tree.file(RUNNER).read() == b"changed = 1\n"  # type: ignore[union-attr]
+    assert content(tree, RUNNER) == b"changed = 1\n"
     assert shell.ran[-2:] == ["list", "pack"]
 
 
@@ -114,6 +119,11 @@ def test_the_list_that_staging_wrote_is_believed_where_the_file_is_as_it_was_the
         (release / "files.json").write_text(json.dumps({"stat": {name: list(stat)}}))
         listed = release_source._listed(HereShell(), str(release))["files"]
         assert listed[RUNNER][0] == expected
+
+
+def content(tree: SourceTree | None, name: str) -> bytes:
+    assert tree is not None
+    return next(file.read() for file in tree.files if file.name == name)
 
 
 def sha(path: Path) -> str:
@@ -132,6 +142,21 @@ def test_links_of_a_host_lead_to_nothing_outside(site: Path, tmp_path: Path) -> 
     from ddtree_ops.runtime.source.packing import unpacked
 
     assert list(unpacked([subprocess.run(argv, capture_output=True, check=True).stdout])) == [b"", b""]
+
+
+def test_the_host_reads_no_more_than_is_taken_here() -> None:
+    assert (sources.MOST_FILES, sources.MOST_BYTES) == (model.MOST_FILES, model.MOST_BYTES)
+
+
+@pytest.mark.usefixtures("site")
+def test_a_stream_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: HereShell, argv: tuple[str, ...]) -> None:
+        raise HostCommandFailed(f"{self.host}: {' '.join(argv)}")
+
+    monkeypatch.setattr(HereShell, "stream", fail)
+    with pytest.raises(HostCommandFailed, match="can't be read") as raised:
+        release_source.staged(HereShell(), ID)
+    assert len(raised.value.message) < 300
 
 
 @pytest.mark.usefixtures("site")
@@ -168,10 +193,10 @@ def release(tmp_path: Path, *wheels: Path, patch: str = "") -> Release:
 
 def test_of_a_release_to_come_wheels_and_patches_tell(tmp_path: Path) -> None:
     wheels = (wheel(tmp_path / "ours.whl", PLUGIN), wheel(tmp_path / "sglang.whl", ENGINE))
-    tree = release_source.local(release(tmp_path, *wheels, patch=PATCH))
+    tree = planned_source.local(release(tmp_path, *wheels, patch=PATCH))
     assert tree is not None
     assert "sglang/_version.py" not in [file.name for file in tree.files]
-    assert b"page_size * 2" in tree.file(RUNNER).read()  # type: ignore[union-attr]
+    assert b"page_size * 2" in content(tree, RUNNER)
     assert "our_plugin/hook.py" in [file.name for file in tree.files]
 
 
@@ -182,9 +207,9 @@ def test_a_release_of_the_same_lock_tells_the_rest_and_is_patched(site: Path, tm
     beside = Manifest(ID, "", {"lock_sha256": seed["lock_sha256"]})
     tree = release_source.planned(HereShell(), wanted, (beside,))
     assert tree is not None
-    assert b"page_size * 2" in tree.file(RUNNER).read()  # type: ignore[union-attr]
-    assert tree.file("our_plugin/hook.py").read() == b"BUDGET = 16\n"  # type: ignore[union-attr]
-    assert tree.file("our_plugin/__init__.py") is None
+    assert b"page_size * 2" in content(tree, RUNNER)
+    assert content(tree, "our_plugin/hook.py") == b"BUDGET = 16\n"
+    assert "our_plugin/__init__.py" not in {file.name for file in tree.files}
     other = Manifest(ID, "", {"lock_sha256": "other"})
     alone = release_source.planned(HereShell(), wanted, (other,))
     assert alone is not None
@@ -193,6 +218,29 @@ def test_a_release_of_the_same_lock_tells_the_rest_and_is_patched(site: Path, tm
 
 def test_a_patch_that_doesnt_fit_changes_nothing(tmp_path: Path) -> None:
     patch = PATCH.replace("tp_size * 2", "tp_size * 9")
-    tree = release_source.local(release(tmp_path, wheel(tmp_path / "sglang.whl", ENGINE), patch=patch))
+    tree = planned_source.local(release(tmp_path, wheel(tmp_path / "sglang.whl", ENGINE), patch=patch))
     assert tree is not None
-    assert tree.file(RUNNER).read() == ENGINE[RUNNER].encode()  # type: ignore[union-attr]
+    assert content(tree, RUNNER) == ENGINE[RUNNER].encode()
+
+
+def test_equal_files_of_two_hosts_are_judged_by_one_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    @lru_cache(4)
+    def watched(tree: SourceTree) -> object:
+        read.append(tree.root)
+        return declared(tree)
+
+    monkeypatch.setattr(argument_findings, "_declared", watched)
+    wanted = release(tmp_path)
+    files = (model.SourceFile("sglang/a.py", None, ("0" * 64,), lambda: b"x = 1\n"),)
+    for host in ("one", "two"):
+        list(argument_findings.argument_findings(wanted, SourceTree(f"{host}:/opt", None, files, host)))
+    assert read == [""]
+
+
+def test_of_a_package_pinned_twice_the_first_pin_is_wanted(tmp_path: Path) -> None:
+    lock = "Torch==2.9.1 ; python_version < '3.13'\ntorch==2.9.0\nsglang[all]==0.5.13\n"
+    wanted = release(tmp_path)
+    stack = replace(wanted, inputs=replace(wanted.inputs, lock_text=lock)).wanted_stack()
+    assert stack["packages"] == {"sglang": "0.5.13", "torch": "2.9.1"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ddtree_ops.runtime.memory import Measured, MemorySettings, Model, estimate, shape_of
-from ddtree_ops.units.memory_lines import figures_of, read_figures
+from ddtree_ops.units.memory_lines import MemoryFigures, read_figures
 
 TESTS = Path(__file__).resolve().parents[1]
 RECORDED = TESTS / "cases" / "recorded"
@@ -39,6 +39,14 @@ def messages(name: str) -> Iterator[str]:
     for line in (RECORDED / name / "journal.jsonl").read_text(encoding="utf-8").splitlines():
         message = json.loads(line).get("MESSAGE") or ""
         yield bytes(message).decode("utf-8", "replace") if isinstance(message, list) else message
+
+
+def figures_of(messages: Iterable[str]) -> Mapping[str, float]:
+    """The figures in a whole log."""
+    figures = MemoryFigures()
+    for message in messages:
+        figures.feed(message)
+    return figures.found
 
 
 @pytest.mark.parametrize(("name", "ranks"), [("dflash_ok", 1), ("tp2_ddtree_shape", 2)])

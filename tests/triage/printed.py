@@ -170,5 +170,7 @@ def read_of(exceptions: tuple[ParsedException, ...]) -> list[Read]:
 
 def _short(exceptions: tuple[ParsedException, ...]) -> Iterator[Read]:
     for item in exceptions:
-        frames = tuple((frame.file, frame.line, frame.function, frame.code) for frame in item.frames)
+        # Python prints a frame three times at most, and then how often it comes again.
+        each = (frame for frame in item.frames for _ in range(1 + frame.repeated))
+        frames = tuple((frame.file, frame.line, frame.function, frame.code) for frame in each)
         yield item.type, item.message, item.relation, frames, item.parent

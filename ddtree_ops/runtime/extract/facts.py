@@ -148,11 +148,6 @@ class FileFacts:
         return self._names
 
     @property
-    def function_count(self) -> int:
-        """Functions are numbered from 0, the module."""
-        return len(self._raw[3])
-
-    @property
     def class_count(self) -> int:
         """Classes are numbered from 0."""
         return len(self._raw[4])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ddtree_ops.runtime.parameters import records
-from ddtree_ops.runtime.parameters.modules import imports, statements
+from ddtree_ops.runtime.parameters.modules import called, imports, statements
 from ddtree_ops.runtime.parameters.values import (
     PARSER,
     UNKNOWN,
@@ -45,11 +45,6 @@ def call(reading: Reading, node: ast.Call, scope: Scope) -> object:
     return _function(reading, node, scope, name, arguments)
 
 
-def called(node: ast.Call) -> str:
-    """The last name of what is called."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
 def _function(reading: Reading, node: ast.Call, scope: Scope, name: str, arguments: list[Any]) -> object:
     first = arguments[0] if arguments else UNKNOWN
     if isinstance(node.func, ast.Name) and scope.look_up(name) is None:
@@ -75,7 +70,7 @@ def _of_class(reading: Reading, node: ast.Call, scope: Scope, cls: ClassValue, a
         return UNKNOWN
     function = reading.value(node.func, scope)
     if isinstance(function, FunctionValue) and b"BooleanOptionalAction" in function.scope.module.content:
-        return FieldsValue(cls, tuple(_negatable(one) for one in found.fields))
+        return FieldsValue(tuple(_negatable(one) for one in found.fields))
     return found
 
 

@@ -36,7 +36,6 @@ def environment_problems(environment: Mapping[str, str], known: Sequence[Environ
 def _deprecated(name: str, one: EnvironmentVariable) -> Problem:
     fix = f"use {one.successor}" if one.successor else "leave it out"
     said = " ".join((one.deprecated or "").split())[:200]
-    near = (one.successor,) if one.successor else ()
     return Problem(
         ProblemKind.DEPRECATED_ENVIRONMENT,
         name,
@@ -45,7 +44,6 @@ def _deprecated(name: str, one: EnvironmentVariable) -> Problem:
         one.file,
         one.line,
         certain=False,
-        near=near,
     )
 
 
@@ -62,14 +60,13 @@ def _unknown(name: str, known: Mapping[str, EnvironmentVariable]) -> Problem:
             one.file,
             one.line,
             certain=False,
-            near=(renamed,),
         )
     near = nearest(name, (one.name for one in known.values() if one.declared), cutoff=0.8)
     fix = f"did you mean {' or '.join(near)}?" if near else "leave it out, or deploy a release that reads it"
     one_near = known.get(near[0]) if near else None
     place = (one_near.file, one_near.line) if one_near else (None, None)
     message = f"nothing in this runtime reads {name}"
-    return Problem(ProblemKind.UNKNOWN_ENVIRONMENT, name, message, fix, place[0], place[1], certain=False, near=near)
+    return Problem(ProblemKind.UNKNOWN_ENVIRONMENT, name, message, fix, place[0], place[1], certain=False)
 
 
 def _wrong_value(name: str, value: str, one: EnvironmentVariable) -> Iterator[Problem]:

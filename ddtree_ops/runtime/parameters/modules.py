@@ -12,7 +12,6 @@ from ddtree_ops.runtime.source.model import SourceFile, SourceTree
 
 MOST_BYTES = 3 << 20  # of one file: the largest that declares parameters has 0.5 MB
 MOST_MODULES = 250
-_MOST_TEXT = 2_000
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -57,12 +56,11 @@ class Module:
 
 
 class Modules:
-    """Modules of a tree by name. What can't be read or parsed counts as not there and is listed in `unreadable`."""
+    """Modules of a tree by name. What can't be read or parsed counts as not there."""
 
     def __init__(self, tree: SourceTree) -> None:
         self.tree = tree
         self.files = {file.name: file for file in tree.files}
-        self.unreadable: dict[str, str] = {}
         self._known: dict[str, Module | None] = {}
 
     def named(self, name: str) -> Module | None:
@@ -85,8 +83,7 @@ class Modules:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 body = ast.parse(content).body
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.unreadable[file.name] = str(error)[:_MOST_TEXT] or type(error).__name__
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         name = file.name.removesuffix(".py").replace("/", ".")
         is_package = name.endswith(".__init__") or name == "__init__"
@@ -118,6 +115,11 @@ def imports(module: Module, statement: ast.stmt) -> Iterator[tuple[str, Imported
         for alias in statement.names:
             whole = alias.asname is not None or "." not in alias.name
             yield alias.asname or alias.name.split(".")[0], Imported(alias.name if whole else alias.name.split(".")[0], None)
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def _bind(module: Module, statement: ast.stmt) -> None:

@@ -27,8 +27,7 @@ class ProblemKind(StrEnum):
 class Problem:
     """`certain`: the server ends with status 2 on it; else it starts, and does something else than the spec reads like.
 
-    `file` and `line` are where the tree declares what is meant (None where it declares nothing alike), `near` the names that
-    may be meant.
+    `file` and `line` are where the tree declares what is meant (None where it declares nothing alike).
     """
 
     kind: ProblemKind
@@ -38,4 +37,3 @@ class Problem:
     file: str | None = None
     line: int | None = None
     certain: bool = True
-    near: tuple[str, ...] = ()

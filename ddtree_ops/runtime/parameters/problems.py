@@ -130,9 +130,7 @@ def _unknown(one: Setting, flags: Flags) -> Problem:
     near = nearest(one.written.replace("_", "-"), flags.by_flag)
     fix = f"did you mean {' or '.join(near)}?" if near else "leave it out, or deploy a release that has it"
     place = _place(flags.by_flag[near[0]]) if near else (None, None)
-    return Problem(
-        ProblemKind.UNKNOWN_ARGUMENT, one.written, f"this runtime has no argument {one.written}", fix, *place, near=near
-    )
+    return Problem(ProblemKind.UNKNOWN_ARGUMENT, one.written, f"this runtime has no argument {one.written}", fix, *place)
 
 
 def _extra(one: Setting) -> Problem:
@@ -145,8 +143,7 @@ def _deprecated(one: Setting, parameter: Parameter) -> Problem:
     fix = f"use {parameter.successor}" if parameter.successor else "leave it out"
     said = _MARK.sub("", " ".join((parameter.deprecated or "").split()))[:200]
     message = f"{one.written} is deprecated" + (f": {said}" if said else "")
-    near = (parameter.successor,) if parameter.successor else ()
-    return Problem(ProblemKind.DEPRECATED_ARGUMENT, parameter.name, message, fix, *_place(parameter), certain=False, near=near)
+    return Problem(ProblemKind.DEPRECATED_ARGUMENT, parameter.name, message, fix, *_place(parameter), certain=False)
 
 
 def _repeated(first: Setting, again: Setting, parameter: Parameter) -> Problem:

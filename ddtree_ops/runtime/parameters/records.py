@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ddtree_ops.runtime.parameters.modules import Function, Module, statements
+from ddtree_ops.runtime.parameters.modules import Function, Module, called, statements
 from ddtree_ops.runtime.parameters.values import (
     UNKNOWN,
     ClassValue,
@@ -43,7 +43,7 @@ def fields(reading: Reading, cls: ClassValue) -> FieldsValue:
         for part in _assembled(reading, one):
             found.update((field.name, field) for field in fields(reading, part).fields)
         found.update((field.name, field) for field in own_fields(one))
-    return FieldsValue(cls, tuple(found.values()))
+    return FieldsValue(tuple(found.values()))
 
 
 def own_fields(cls: ClassValue) -> Iterator[FieldValue]:
@@ -146,7 +146,7 @@ def _table(cls: ClassValue) -> dict[str, Function | FieldValue | ast.expr]:
 def default_value(reading: Reading, field: FieldValue) -> object:
     """What a field is when it isn't given; UNKNOWN where it has no default or only running the code would tell."""
     node = field.default
-    if isinstance(node, ast.Call) and _called(node) in ("field", "Field"):
+    if isinstance(node, ast.Call) and called(node) in ("field", "Field"):
         return _of_field_call(reading, node, field.scope)
     return reading.value(node, field.scope)
 
@@ -161,10 +161,6 @@ def _of_field_call(reading: Reading, call: ast.Call, scope: Scope) -> object:
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict", "set", "tuple"):
         return {"list": [], "dict": {}, "set": set(), "tuple": ()}[factory.id]
     return UNKNOWN
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def method(reading: Reading, cls: ClassValue, name: str) -> tuple[Module, Function] | None:

@@ -82,7 +82,6 @@ class FieldValue:
 class FieldsValue:
     """The fields of a class, or what a function made of each of them."""
 
-    cls: ClassValue
     fields: tuple[FieldValue, ...]
 
     def named(self, name: str) -> FieldValue | None:

@@ -11,8 +11,6 @@ from ddtree_ops.runtime.source.making import Made, Postings, identity, make
 from ddtree_ops.runtime.source.model import SourceFile, SourceTree
 from ddtree_ops.runtime.source.store import Store, StoreLostError, default_cache
 
-__all__ = ["Index", "build", "default_cache", "is_warm"]
-
 
 class Index:
     """Facts are loaded when they are asked for. `unreadable`: files of which nothing is known, each with the reason."""
@@ -80,15 +78,6 @@ def build(
         return Index(tree, shas, store, known)
     made = make(tree, store, shas, workers, on_progress)
     return Index(tree, made.shas, store, made, made)
-
-
-def is_warm(tree: SourceTree, cache: Path | None = None) -> bool:
-    """Whether build() would have nothing to read."""
-    store = Store(cache or default_cache(), EXTRACTOR_VERSION)
-    try:
-        return _all_known(tree, store, _remembered(tree, store)) is not None
-    finally:
-        store.close()
 
 
 def _remembered(tree: SourceTree, store: Store) -> dict[str, bytes]:

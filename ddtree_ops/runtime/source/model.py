@@ -45,7 +45,3 @@ class SourceTree:
     version: str | None
     files: tuple[SourceFile, ...]
     place: str = ""
-
-    def file(self, name: str) -> SourceFile | None:
-        """A file by name."""
-        return next((one for one in self.files if one.name == name), None)

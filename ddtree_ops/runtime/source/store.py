@@ -36,7 +36,7 @@ class StoreLostError(Exception):
     """What was here can't be asked any more: damaged, or held by another process for too long."""
 
 
-class Contents(Protocol):
+class Kept(Protocol):
     """What there is to keep of a tree."""
 
     @property
@@ -171,7 +171,7 @@ class Store:
         rows = self._ask("SELECT name FROM postings WHERE tree = ?", (tree,))
         return [bytes(row[0]).decode("utf-8", "replace") for row in rows]
 
-    def keep(self, root: str, seen: Seen, tree: bytes, made: Contents) -> None:
+    def keep(self, root: str, seen: Seen, tree: bytes, made: Kept) -> None:
         """Write down a tree as found now, if that can be."""
         now = time.time()
         with self._writing() as database:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from ddtree_ops.errors import UsageError
 from ddtree_ops.runtime.source import archives, folders
-from ddtree_ops.runtime.source.model import MOST_FILES, SourceFile, SourceTree
-
-__all__ = ["SourceFile", "SourceTree", "open_tree"]
+from ddtree_ops.runtime.source.model import MOST_FILES, SourceTree
 
 
 def open_tree(path: Path) -> SourceTree:

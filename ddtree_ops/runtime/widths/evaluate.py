@@ -98,7 +98,7 @@ class Evaluator:
         for place in range(len(scope.functions), 0, -1):
             function = scope.functions[place - 1]
             around = Scope(scope.module, scope.functions[:place], scope.inside)
-            local = list(_assigned(function, node.id, around))
+            local = list(assigned(function, node.id, around))
             if is_parameter := node.id in _parameters(function):
                 local += _default(function, node.id, around)
                 local += self._arguments(function, node.id)
@@ -221,7 +221,8 @@ def _own_nodes(function: Function) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
-def _assigned(function: Function, name: str, around: Scope) -> Iterator[Found]:
+def assigned(function: Function, name: str, around: Scope) -> Iterator[Found]:
+    """What a function's own lines give a local name."""
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -6,21 +6,24 @@ size CUDA graphs and complete server arguments (under a second for 0.5.23). What
 - A plugin's width is what its class answers to `get_num_tokens_per_bs_for_target_verify` (0.5.13; `..._per_req_...` in 0.5.23),
   or what it inherits: `speculative_num_draft_tokens` as its `validate_server_args` leaves it. The target's graphs are captured
   before the worker is made, so what the worker writes comes too late.
-- In a patched SGLang it is what the runner of CUDA graphs takes: `num_tokens_per_bs`, `captured_req_width` in 0.5.23.
+- In a patched SGLang it is what the runner of CUDA graphs takes: `num_tokens_per_bs`, `captured_req_width` in 0.5.23. The same
+  counts with a plugin, where that runner doesn't ask the plugin.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ddtree_ops.runtime.widths import algorithm
+from ddtree_ops.runtime.widths import algorithm, runner
 from ddtree_ops.runtime.widths.algorithm import Registration
 from ddtree_ops.runtime.widths.entry_points import chosen, plugin_packages
 from ddtree_ops.runtime.widths.evaluate import Evaluator, returns
+from ddtree_ops.runtime.widths.runner import GRAPH_RUNNERS, GRAPH_WIDTHS, HOOK, Runner
 from ddtree_ops.runtime.widths.sources import (
     Found,
     Function,
@@ -36,15 +39,13 @@ from ddtree_ops.runtime.widths.sources import (
 from ddtree_ops.runtime.widths.terms import Base, Place, Term
 
 DRAFT_TOKENS = "speculative_num_draft_tokens"
-_ANSWERS = re.compile(r"get_num_tokens_per_(?:bs|req)_for_target_verify$")
 _VERIFY_WIDTH = re.compile(r"verify_(?:width|tokens)$")
-_GRAPH_WIDTHS = ("num_tokens_per_bs", "captured_req_width")
-_GRAPH_RUNNERS = re.compile(r"srt/model_executor/(?:[\w]+/)*(?:decode_)?cuda_graph_runner\.py$")
 _DECIDING = re.compile(
     r"srt/(?:server_args|speculative/(?:spec_\w+|d(?:dtree|flash)\w*)|arg_groups/speculative\w*|model_executor/model_runner)\.py$"
 )
 _SGLANG = "sglang/"
 _MOST_PLUGIN_FILES = 400
+_MOST_JUDGED = 4
 
 
 class Provider(StrEnum):
@@ -62,7 +63,8 @@ class Widths:
 
     `registered`: where the algorithm is defined or registered, all of those places. `graph_place`: the line that gives the width,
     `graph_name`: the field of SGLang's that keeps it (`CudaGraphRunner.num_tokens_per_bs`), for `params trace --to`.
-    `complete`: SGLang itself is in the tree. `gave_up`: the search was cut short.
+    `complete`: SGLang itself is in the tree. `gave_up`: the search was cut short. `caps`: what the graph's width is limited to.
+    `each`: the widths of every registration, where there are several. `others`: packages that have no say in these widths.
     """
 
     provider: Provider
@@ -73,28 +75,52 @@ class Widths:
     graph_name: str | None = None
     complete: bool = False
     gave_up: bool = False
+    caps: tuple[Term, ...] = ()
+    each: tuple[Widths, ...] = ()
+    others: frozenset[str] = frozenset()
 
 
 def resolve(files: Sequence[SourceFile], name: str = "DDTREE", plugins: str | None = None) -> Widths:
     """The widths of an algorithm over the files of a tree. `plugins`: the variable SGLANG_PLUGINS of the server, if it is set."""
-    only = chosen(plugin_packages(files), plugins)
+    packages = plugin_packages(files)
+    only = chosen(packages, plugins)
     inside = [file for file in files if _in_sglang(file.name)]
     members = [place for place in (_member(file, name) for file in inside if file.name.endswith(algorithm.SPEC_INFO)) if place]
     loads = not inside or any(file.name.endswith(algorithm.PLUGIN_LOADER) for file in inside)
-    modules = _parsed([file for file in files if _is_plugin(file.name)][:_MOST_PLUGIN_FILES]) if loads else []
+    candidates = [file for file in files if _is_plugin(file.name)][:_MOST_PLUGIN_FILES]
+    modules = _parsed(candidates) if loads else []
     names = names_of(modules)
-    found = [one for one in algorithm.registrations(modules, names, name) if only is None or one.package in only]
+    every = list(algorithm.registrations(modules, names, name))
+    found = [one for one in every if only is None or one.package in only]
+    places = (*members, *(one.place for one in found))
     complete = bool(inside)
-    if members:
-        places = (*members, *(one.place for one in found))
-        return _of_sglang(inside, places)
-    if len(found) == 1:
-        return _of_plugin(found[0], modules, names, inside, complete=complete)
-    if found and plugins and only is None:  # one of them is chosen, but the lists of entry points aren't here
-        return Widths(Provider.UNKNOWN, tuple(one.place for one in found), complete=complete)
-    if found:
-        return Widths(Provider.PLUGIN, tuple(one.place for one in found), complete=complete)
-    return Widths(Provider.NOBODY if complete else Provider.UNKNOWN, complete=complete)
+    if found and not members and len(found) > 1 and plugins and only is None:  # the lists of entry points aren't here
+        return Widths(Provider.UNKNOWN, places, complete=complete)
+    idle = {one.package for one in every} | _idle(packages, only) | (set() if loads else _registering(candidates))
+    judged = [_of_sglang(inside, tuple(members))] if members else []
+    judged = [replace(one, others=frozenset(idle)) for one in judged]
+    for one in found[:_MOST_JUDGED]:
+        widths = _of_plugin(one, modules, names, inside, complete=complete)
+        judged.append(replace(widths, others=frozenset(idle - {one.package})))
+    if not judged:
+        return Widths(Provider.NOBODY if complete else Provider.UNKNOWN, complete=complete)
+    if len(judged) == 1:
+        return replace(judged[0], registered=places)
+    return Widths(judged[0].provider, places, complete=complete, each=tuple(judged))
+
+
+def _idle(packages: dict[str, str], only: frozenset[str] | None) -> set[str]:
+    return set(packages.values()) - only if only is not None else set()
+
+
+def _registering(files: Iterable[SourceFile]) -> set[str]:
+    """Packages that would register an algorithm if this SGLang loaded plugins."""
+    found: set[str] = set()
+    for file in files:
+        with contextlib.suppress(OSError):
+            if b"SpeculativeAlgorithm" in (content := file.read()) and b"register" in content:
+                found.add(package_of(file.name))
+    return found
 
 
 def _in_sglang(name: str) -> bool:
@@ -118,9 +144,11 @@ def _of_plugin(one: Registration, modules: list[Module], names: Names, inside: l
     own = [module for module in modules if package_of(module.name) == one.package]
     names = names if len(own) == len(modules) else names_of(own)
     search = Evaluator(names)
-    answers = _answers(names, one.spec_class)
+    taken = runner.read(inside)
+    answers = [] if taken.follows and not taken.asks else _answers(names, one.spec_class)
     graph, place = search.of(found for found, _ in answers), answers[0][1] if answers else None
-    if not answers or any(term.base is Base.DRAFT_TOKENS for term in graph):
+    by_itself = bool(answers) and not any(term.base is Base.DRAFT_TOKENS for term in graph)
+    if not by_itself:
         completed = _completed(names, one)
         written = search.of(completed)
         graph = (*(term for term in graph if term.base is not Base.DRAFT_TOKENS or not completed), *written)
@@ -129,13 +157,29 @@ def _of_plugin(one: Registration, modules: list[Module], names: Names, inside: l
             graph = graph or (Term(Base.DRAFT_TOKENS, 0, _inherited(inside)),)
     if not _has_budget(graph) and _has_budget(search.of(_elsewhere(names))):
         graph = ()  # it changes widths in a way that isn't understood here
-    place = place or _inherited(inside) or one.place
-    name = (
-        None
-        if _has_budget(graph)
-        else _name(_sinks(names_of(_parsed(file for file in inside if _GRAPH_RUNNERS.search(file.name)))))
+    told = Widths(
+        Provider.PLUGIN,
+        (one.place,),
+        graph,
+        search.of(_verify(names)),
+        place or _inherited(inside) or one.place,
+        taken.name if not _has_budget(graph) else None,
+        complete,
+        search.gave_up,
     )
-    return Widths(Provider.PLUGIN, (one.place,), graph, search.of(_verify(names)), place, name, complete, search.gave_up)
+    if taken.place is None or not graph or (by_itself and taken.asks and not taken.caps):
+        return told
+    return _taken(told, taken, hooked=any(names.writes.get(width) for width in GRAPH_WIDTHS))
+
+
+def _taken(told: Widths, taken: Runner, *, hooked: bool) -> Widths:
+    """A plugin's widths as SGLang's runner takes them. `hooked`: the plugin writes the runner's width itself."""
+    if taken.follows:
+        return replace(told, caps=taken.caps, graph_place=taken.place) if taken.caps else told
+    asked = any(term.base is Base.DRAFT_TOKENS for term in taken.terms)
+    if hooked or asked or not taken.terms:  # a part of the algorithm's number, or it and another one: not understood here
+        return replace(told, graph=())
+    return replace(told, graph=taken.terms, caps=taken.caps, graph_place=taken.place, graph_name=taken.name)
 
 
 def _has_budget(terms: Iterable[Term]) -> bool:
@@ -153,7 +197,7 @@ def _answers(names: Names, spec_class: str | None) -> list[tuple[Found, Place]]:
         seen.add(name)
         for definition, scope in names.classes.get(name, ()):
             around = Scope(scope.module, scope.functions, definition)
-            methods = [one for one in definition.body if isinstance(one, Function) and _ANSWERS.match(one.name)]
+            methods = [one for one in definition.body if isinstance(one, Function) and HOOK.match(one.name)]
             if methods:
                 return [(found, scope.module.place(one)) for one in methods for found in returns(one, around)]
             waiting += _bases(definition)
@@ -169,7 +213,7 @@ def _completed(names: Names, one: Registration) -> list[Found]:
 
 def _elsewhere(names: Names) -> list[Found]:
     """Writes of widths outside of workers, as by a hook into SGLang's classes."""
-    written = [found for name in (DRAFT_TOKENS, *_GRAPH_WIDTHS) for found in names.writes.get(name, ())]
+    written = [found for name in (DRAFT_TOKENS, *GRAPH_WIDTHS) for found in names.writes.get(name, ())]
     return [found for found in written if not _in_worker(found.scope)]
 
 
@@ -199,7 +243,7 @@ def _inherited(inside: Iterable[SourceFile]) -> Place | None:
     for file in inside:
         if file.name.endswith("srt/speculative/spec_registry.py") and (module := parse(file)):
             for node in ast.walk(module.tree):
-                if isinstance(node, Function) and _ANSWERS.match(node.name):
+                if isinstance(node, Function) and HOOK.match(node.name):
                     return module.place(node.body[-1])
     return None
 
@@ -207,28 +251,21 @@ def _inherited(inside: Iterable[SourceFile]) -> Place | None:
 def _of_sglang(inside: list[SourceFile], places: tuple[Place, ...]) -> Widths:
     names = names_of(_parsed(file for file in inside if _decides(file)))
     search = Evaluator(names)
-    sinks = _sinks(names)
-    graph, verify = search.of(found for _, found in sinks), search.of(_verify(names))
-    place = sinks[0][1].scope.module.place(sinks[0][1].node) if sinks else None
-    return Widths(Provider.SGLANG, places, graph, verify, place, _name(sinks), complete=True, gave_up=search.gave_up)
-
-
-def _sinks(names: Names) -> list[tuple[str, Found]]:
-    """What runners of CUDA graphs keep as the width, each with the field's name."""
-    return [
-        (width, found)
-        for width in _GRAPH_WIDTHS
-        for found in names.writes.get(width, ())
-        if _GRAPH_RUNNERS.search(found.scope.module.name) and not isinstance(found.value, ast.Constant)
-    ]
-
-
-def _name(sinks: list[tuple[str, Found]]) -> str | None:
-    inside = sinks[0][1].scope.inside if sinks else None
-    return f"{inside.name}.{sinks[0][0]}" if inside is not None else None
+    taken = runner.of(names, search)
+    return Widths(
+        Provider.SGLANG,
+        places,
+        taken.terms,
+        search.of(_verify(names)),
+        taken.place,
+        taken.name,
+        complete=True,
+        gave_up=search.gave_up,
+        caps=taken.caps,
+    )
 
 
 def _decides(file: SourceFile) -> bool:
-    if _GRAPH_RUNNERS.search(file.name) or _DECIDING.search(file.name):
+    if GRAPH_RUNNERS.search(file.name) or _DECIDING.search(file.name):
         return True
     return file.name.endswith(".py") and "ddtree" in file.name.lower()

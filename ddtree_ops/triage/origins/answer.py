@@ -23,7 +23,7 @@ _SINKS = 6
 _OF_ONE_VALUE = 3
 _STEPS = 16
 
-#: `params trace NAME --to TARGET` as DESIGN's object. Raises LookupError for a name that the tree doesn't have.
+#: `params trace NAME --to TARGET` as the object that its JSON is. Raises LookupError for a name that the tree doesn't have.
 Ask = Callable[[str, str | None], Mapping[str, Any]]
 
 

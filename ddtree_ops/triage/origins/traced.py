@@ -81,7 +81,7 @@ class Traced:
 
 
 def read_trace(name: str, target: str | None, data: Mapping[str, Any]) -> Traced:
-    """From DESIGN's object of `params trace`. What is missing in it is empty here."""
+    """From the object that `params trace` gives as JSON. What is missing in it is empty here."""
     to = data.get("to") or {}
     return Traced(
         name=name,

@@ -38,6 +38,7 @@ class MemoryIndex:
         self.tree = MemoryTree(str(folder), None, files)
         self._facts = {file.name: FileFacts.load(extract(file.name, file.read()).dump()) for file in files}
         self.loaded: set[str] = set()
+        self.unreadable: tuple[tuple[str, str], ...] = ()
 
     def names(self, name: str) -> tuple[str, ...]:
         """Files in which a name occurs."""

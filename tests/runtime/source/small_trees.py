@@ -7,6 +7,11 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from ddtree_ops.runtime.extract import EXTRACTOR_VERSION
+from ddtree_ops.runtime.source import index
+from ddtree_ops.runtime.source.model import SourceTree
+from ddtree_ops.runtime.source.store import Store
+
 ENGINE: Mapping[str, str] = {
     "sglang/__init__.py": "",
     "sglang/_version.py": "__version__ = version = '0.5.13.post1'\n",
@@ -44,3 +49,12 @@ def wheel(path: Path, files: Mapping[str, str]) -> Path:
         for name, text in files.items():
             archive.writestr(name, text)
     return path
+
+
+def is_warm(tree: SourceTree, cache: Path) -> bool:
+    """Whether build() would have nothing to read."""
+    store = Store(cache, EXTRACTOR_VERSION)
+    try:
+        return index._all_known(tree, store, index._remembered(tree, store)) is not None
+    finally:
+        store.close()

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ddtree_ops.runtime.source import extraction, making
-from ddtree_ops.runtime.source.index import build, is_warm
+from ddtree_ops.runtime.source.index import build
 from ddtree_ops.runtime.source.model import SourceFile
 from ddtree_ops.runtime.source.tree import open_tree
 
-from .small_trees import ENGINE, LONG_AGO, wheel, write
+from .small_trees import ENGINE, LONG_AGO, is_warm, wheel, write
 
 RUNNER = "sglang/srt/runner.py"
 
