@@ -83,6 +83,84 @@ def test_a_plugin_beside_a_sglang_that_has_the_algorithm_is_one_too_many() -> No
     assert len(found.registered) == 2
 
 
+PLUGIN = "forms_ddtree/plugin.py"
+CLASS = "class Algorithm(CustomSpecAlgo):\n    def is_dflash(self):\n        return True\n"
+BODY = "    speculative_hook._handle_dflash(server_args)\n"
+REGISTER = 'SpeculativeAlgorithm.register("DDTREE", validate_server_args=validate, spec_class=Algorithm)'
+ANSWER = "get_num_tokens_per_bs_for_target_verify"
+LAMBDA = f"{ANSWER} = lambda self, n, draft: n if draft else 33"
+MIXED = f"from other.wide import Wide\n\n\nclass Algorithm(Wide, CustomSpecAlgo):\n{CLASS.partition(chr(10))[2]}"
+
+
+def of_form(before: str, after: str, *more: str) -> Widths:
+    return resolve(tree("forms", "plain", *more, changes={PLUGIN: (before, after)}).files)
+
+
+def test_a_form_that_is_understood_gives_the_draft_tokens() -> None:
+    assert bases(of_form(BODY, BODY), "graph") == {("num_draft_tokens", 0)}
+    ours = CLASS + f"\n    def {ANSWER}(self, n, draft):\n        return n\n"
+    assert bases(of_form(CLASS, ours), "graph") == {("num_draft_tokens", 0)}
+    assert bases(of_form(BODY, f'{BODY}    logging.info("%s", server_args)\n    import logging\n'), "graph") == {
+        ("num_draft_tokens", 0)
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(CLASS, f"{CLASS}\n    {LAMBDA}\n", id="lambda"),
+        pytest.param("def load():\n", f"def load():\n    Algorithm.{LAMBDA}\n", id="set"),
+        pytest.param("def load():\n", f'def load():\n    setattr(Algorithm, "{ANSWER}", answer)\n', id="setattr"),
+        pytest.param("def load():\n", "def load():\n    from other import wide\n    wide.widen(Algorithm)\n", id="given"),
+        pytest.param(CLASS, MIXED, id="mixin"),
+        pytest.param(CLASS, f"import other\n\n\n@other.widened\n{CLASS}", id="decorator"),
+        pytest.param("(CustomSpecAlgo):", "(Base):\n    from .base import Base\n", id="base in another file"),
+        pytest.param(BODY, f"{BODY}    from other.wide import complete\n    complete(server_args)\n", id="another's function"),
+        pytest.param(BODY, f'{BODY}    vars(server_args).update({{"speculative_num_draft_tokens": 33}})\n', id="vars"),
+        pytest.param(BODY, f"{BODY}    server_args.__dict__.update(WIDTHS)\n", id="__dict__"),
+        pytest.param(BODY, f"{BODY}    for k, x in WIDTHS:\n        setattr(server_args, k, x)\n", id="loop"),
+        pytest.param("spec_class=Algorithm", "spec_class=type('A', (Algorithm,), {})", id="made class"),
+        pytest.param("spec_class=Algorithm", "**more", id="words"),
+        pytest.param(
+            REGISTER, f"import other\n    {REGISTER.replace('=validate', '=other.validate')}", id="another's validation"
+        ),
+        pytest.param('"DDTREE"', '"DD" + "TREE"', id="name"),
+        pytest.param("SpeculativeAlgorithm.register(", "getattr(SpeculativeAlgorithm, 'register')(", id="getattr"),
+        pytest.param(REGISTER, f"put = SpeculativeAlgorithm.register\n    put{REGISTER.partition('register')[2]}", id="alias"),
+    ],
+)
+def test_a_form_that_is_not_understood_leaves_the_width_unknown(before: str, after: str) -> None:
+    found = of_form(before, after)
+    assert (found.provider, found.graph, len(found.registered)) == (Provider.PLUGIN, (), 1)
+
+
+@pytest.mark.parametrize("name", ['name="ddtree", ', '"ddtree", ', "name=NAME, "])
+def test_a_name_is_read_in_any_case_and_as_a_word(name: str) -> None:
+    found = of_form('"DDTREE", ', name, *(["ours"] if name.startswith('"') else []))
+    files = tree("forms", "plain", changes={PLUGIN: ('"DDTREE", ', name)}).files
+    named = (*files, file("forms_ddtree/names.py", b'NAME = "DDTree"'))
+    assert resolve(named).provider is Provider.PLUGIN
+    assert bases(resolve(named), "graph") == {("num_draft_tokens", 0)}
+    assert not name.startswith('"') or len(found.registered) == 2
+
+
+def test_another_name_is_no_registration() -> None:
+    assert of_form('"DDTREE"', '"OTHER"').provider is Provider.NOBODY
+
+
+def test_beside_ours_an_unreadable_name_is_judged_too() -> None:
+    found = of_form('"DDTREE"', '"DD" + "TREE"', "ours")
+    assert len(found.registered) == 1
+    assert [bool(one.graph) for one in found.each] == [True, False]
+
+
+def test_what_a_lambda_adds_is_unknown() -> None:
+    line = "draft_token_num=args.speculative_ddtree_budget + 1"
+    found = of_form(line, "draft_token_num=(width := lambda b: b + 1) and width(args.speculative_ddtree_budget)")
+    assert ("budget", 0) not in bases(found, "verify")
+    assert ("budget", None) in bases(found, "verify")
+
+
 def points(*lines: str) -> SourceFile:
     return file("some.dist-info/entry_points.txt", "\n".join(("[sglang.srt.plugins]", *lines)).encode())
 

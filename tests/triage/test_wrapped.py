@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.triage.reading import from_text
+from tests.triage.journals import written
+from tests.triage.reading import from_text, read
 
 _PLAIN = [
     "Traceback (most recent call last):",
@@ -44,3 +45,11 @@ def test_without_a_cut_frame_nothing_is_joined() -> None:
     message = ["ValueError: " + "a" * 88, "b" * 100, "c" * 30]
     (block,) = from_text("\n".join((_PLAIN[0], '  File "/x.py", line 1, in f', *message)))
     assert block.exceptions[0].message == "\n".join(message).removeprefix("ValueError: ")
+
+
+def test_a_line_of_another_process_is_no_rest() -> None:
+    """A short line that comes while a frame stands open, from whoever else writes to the journal."""
+    frame = '  File "/opt/sgl/python/sglang/srt/x.py", line 1, in <module>'
+    lines = [(11, "Traceback (most recent call last):"), (11, frame), (10, "x"), (11, "ValueError")]
+    (found,) = read(written(lines))
+    assert [one.function for one in found.exceptions[0].frames] == ["<module>"]

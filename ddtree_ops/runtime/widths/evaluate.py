@@ -133,6 +133,11 @@ class Evaluator:
         known = [one for function, around in self._names.functions.get(name, ()) for one in returns(function, around)]
         if known:
             return self._found(known, depth)
+        if (
+            isinstance(node.func, ast.Name) and name not in self._names.classes
+        ):  # a lambda, or another package's: it may add to it
+            terms = [term.plus(None) for term in self._all(node.args, scope, depth) if term.base is not Base.UNKNOWN]
+            return terms or self._leaf(name, node, scope)
         receiver = (node.func.value,) if isinstance(node.func, ast.Attribute) else ()
         terms = [term for term in self._all((*receiver, *node.args), scope, depth) if term.base is not Base.UNKNOWN]
         return terms or self._leaf(name, node, scope)

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ddtree_ops.runtime.widths import algorithm, runner
+from ddtree_ops.runtime.widths import algorithm, opaque, runner
 from ddtree_ops.runtime.widths.algorithm import Registration
 from ddtree_ops.runtime.widths.entry_points import chosen, plugin_packages
 from ddtree_ops.runtime.widths.evaluate import Evaluator, returns
@@ -102,11 +102,19 @@ def resolve(files: Sequence[SourceFile], name: str = "DDTREE", plugins: str | No
     for one in found[:_MOST_JUDGED]:
         widths = _of_plugin(one, modules, names, inside, complete=complete)
         judged.append(replace(widths, others=frozenset(idle - {one.package})))
+    judged += _unread(algorithm.unreadable(modules, names), {one.package for one in every}, only, complete=complete)
     if not judged:
         return Widths(Provider.NOBODY if complete else Provider.UNKNOWN, complete=complete)
     if len(judged) == 1:
-        return replace(judged[0], registered=places)
+        return replace(judged[0], registered=places or judged[0].registered)
     return Widths(judged[0].provider, places, complete=complete, each=tuple(judged))
+
+
+def _unread(places: list[Place], known: set[str], only: frozenset[str] | None, *, complete: bool) -> list[Widths]:
+    """Registrations under a name that can't be read, by packages that don't register the algorithm elsewhere."""
+    packages = {place: package_of(place.file) for place in places}
+    unread = [place for place, package in packages.items() if package not in known and (only is None or package in only)]
+    return [Widths(Provider.PLUGIN, (place,), complete=complete) for place in unread[:1]]
 
 
 def _idle(packages: dict[str, str], only: frozenset[str] | None) -> set[str]:
@@ -145,9 +153,12 @@ def _of_plugin(one: Registration, modules: list[Module], names: Names, inside: l
     names = names if len(own) == len(modules) else names_of(own)
     search = Evaluator(names)
     taken = runner.read(inside)
-    answers = [] if taken.follows and not taken.asks else _answers(names, one.spec_class)
+    asked = taken.asks or not taken.follows
+    answers = _answers(names, one.spec_class) if asked else []
     graph, place = search.of(found for found, _ in answers), answers[0][1] if answers else None
     by_itself = bool(answers) and not any(term.base is Base.DRAFT_TOKENS for term in graph)
+    mixed = not by_itself and len({term.base for term in graph}) > 1  # by who asks, or on a condition
+    unread = mixed or (asked and opaque.answer(names, one)) or (not by_itself and opaque.completion(names, one, DRAFT_TOKENS))
     if not by_itself:
         completed = _completed(names, one)
         written = search.of(completed)
@@ -155,7 +166,7 @@ def _of_plugin(one: Registration, modules: list[Module], names: Names, inside: l
         place = place or (completed[0].scope.module.place(completed[0].node) if completed else None)
         if not completed:
             graph = graph or (Term(Base.DRAFT_TOKENS, 0, _inherited(inside)),)
-    if not _has_budget(graph) and _has_budget(search.of(_elsewhere(names))):
+    if not _has_budget(graph) and (unread or _has_budget(search.of(_elsewhere(names)))):
         graph = ()  # it changes widths in a way that isn't understood here
     told = Widths(
         Provider.PLUGIN,

@@ -30,11 +30,12 @@ class Wrapped:
         self._width: int | None = None
         self._text = ""  # of the latest line, as it stands in the traceback
         self._length = 0  # of the whole line
+        self._pid: int | None = None  # of who wrote it
         self._held: str | None = None  # the beginning of a frame, which no chain has seen yet
 
     def note(self, line: Line, text: str) -> None:
         """The latest line; one that is longer than the width shows that it was none."""
-        self._text, self._length = text, len(line.text)
+        self._text, self._length, self._pid = text, len(line.text), line.entry.pid
         if self._width is not None and self._length > self._width:
             self._width = None
 
@@ -57,6 +58,7 @@ class Wrapped:
         text = line.text
         if (
             prefix.stamp
+            or line.entry.pid != self._pid  # a terminal's copy has none
             or not text.strip()
             or not self._text
             or len(self._text) > _JOINED_LIMIT
