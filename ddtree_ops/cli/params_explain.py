@@ -125,7 +125,7 @@ def _lines(found: Explained, index: Index, *, on_host: bool, why_not: str | None
         )
     if found.changed:
         yield click.style("  the server has changed it", fg="yellow")
-    yield "  lines that set it" if found.writes else "  no line sets it after the command line was read"
+    yield "  lines that set it" if found.writes else "  no line was found that sets it after the command line was read"
     for one in found.writes:
         yield f"    {places.at(one.file, one.line)}  {one_line(one.function)}"
         yield from windows.around(one.file, one.line, before=2, indent=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from ddtree_ops.cli.params_output import show_lines
 from ddtree_ops.cli.params_source import Asked, index_of, source_options
 
 INCONCLUSIVE = 10
+if TYPE_CHECKING:
+    from ddtree_ops.runtime.source.model import SourceTree
+
 EPILOG = """\b
 Examples:
   ddtree-ops params trace speculative_num_draft_tokens --to num_tokens_per_bs --source .venv
@@ -45,7 +49,7 @@ def command(
     from ddtree_ops.runtime.trace import trace
 
     index = index_of(Asked(host, source, release, inventory).tree())
-    found = trace(index, name, to)
+    found = trace(index, _field(name, index.tree), _field(to, index.tree) if to is not None else None)
     if form == "json":
         show_json(found.as_data())
     else:
@@ -53,3 +57,23 @@ def command(
 
         show_lines(trace_lines(found, index, everything=everything))
     return INCONCLUSIVE if found.to is not None and not found.to.reaches and not found.to.complete else 0
+
+
+def _field(name: str, tree: SourceTree) -> str:
+    """The field that a flag sets: it may be called otherwise (`--tensor-parallel-size`), and be shortened as argparse takes it.
+
+    Raises UsageError for dashes that no flag of the tree has.
+    """
+    if not name.startswith("-"):
+        return name
+    from ddtree_ops.runtime.parameters import declared, find
+
+    every = declared(tree)
+    if not every:  # no server's tree: the dashes are only a way to write the name
+        return name
+    flags = {flag: one for one in every for flag in one.flags}
+    known = {(one.record or one.name) for flag, one in flags.items() if flag.startswith(name)}
+    if name not in flags and len(known) == 1:
+        return known.pop()
+    parameter = find(name, every)
+    return parameter.record or parameter.name

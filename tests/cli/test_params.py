@@ -30,7 +30,8 @@ class ServerArgs:
     @staticmethod
     def add_cli_args(parser):
         parser.add_argument("--draft-tokens", type=int, default=ServerArgs.draft_tokens, help="Width of the \\x1b[31mdraft.")
-        parser.add_argument("--page-size", type=int, default=ServerArgs.page_size)
+        parser.add_argument("--page-size", "--page", type=int, default=ServerArgs.page_size)
+        parser.add_argument("--width-of-draft", dest="draft_tokens", type=int)
 
     def check(self):
         if self.draft_tokens < 1:
@@ -94,6 +95,17 @@ def test_trace_to_a_target_ends_with_the_verdict(source: str) -> None:
     no = params("trace", "page_size", "--to", "width", "--source", source)
     assert no.return_value == 0
     assert no.output.splitlines()[-1].startswith("does not reach width")
+
+
+@pytest.mark.parametrize("flag", ["--width-of-draft", "--width", "--draft-tok"])
+def test_a_flag_means_the_field_that_it_sets_also_when_shortened(source: str, flag: str) -> None:
+    found = document("trace", flag, "--to", "Runner.width", "--source", source)
+    assert (found["name"], found["to"]["reaches"]) == ("draft_tokens", True)  # type: ignore[index]
+
+
+def test_dashes_that_are_no_flag_are_no_variable_either(source: str) -> None:
+    done = params("trace", "--width-of", "--to", "--nonsense", "--source", source)
+    assert isinstance(done.exception, DdtreeOpsError)
 
 
 def test_trace_as_a_document_is_the_agreed_one(source: str) -> None:

@@ -98,7 +98,7 @@ def of_form(before: str, after: str, *more: str) -> Widths:
 
 def test_a_form_that_is_understood_gives_the_draft_tokens() -> None:
     assert bases(of_form(BODY, BODY), "graph") == {("num_draft_tokens", 0)}
-    ours = CLASS + f"\n    def {ANSWER}(self, n, draft):\n        return n\n"
+    ours = CLASS + f"\n    def {ANSWER}(self, num_draft_tokens, draft):\n        return num_draft_tokens\n"
     assert bases(of_form(CLASS, ours), "graph") == {("num_draft_tokens", 0)}
     assert bases(of_form(BODY, f'{BODY}    logging.info("%s", server_args)\n    import logging\n'), "graph") == {
         ("num_draft_tokens", 0)
@@ -108,6 +108,7 @@ def test_a_form_that_is_understood_gives_the_draft_tokens() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
+        pytest.param(CLASS, f"{CLASS}\n    def {ANSWER}(self, n, d):\n        return A.block_size if d else 33\n", id="who asks"),
         pytest.param(CLASS, f"{CLASS}\n    {LAMBDA}\n", id="lambda"),
         pytest.param("def load():\n", f"def load():\n    Algorithm.{LAMBDA}\n", id="set"),
         pytest.param("def load():\n", f'def load():\n    setattr(Algorithm, "{ANSWER}", answer)\n', id="setattr"),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ddtree_ops.runtime.extract.facts import ANY, KEYWORDS, PLAIN, REST, UNKNOWN, Operand
 
-from .kinds import Callable_, ClassObject, Instance, SuperOf
+from .kinds import Callable_, ClassObject, Instance, SuperOf, ordered
 from .paths import NAME, Path, unpacked
 from .program import ClassId, External, FunctionId, ModuleFile, Program
 from .settings import Settings
@@ -58,13 +58,13 @@ class Binding:
         if isinstance(callee, tuple) and len(callee) == 3 and callee[0] != "$":
             yield from self._resolve_method(function, callee[0], callee[1])
             return
-        for each in self.typing.of(function, callee):
+        for each in ordered(self.typing.of(function, callee)):
             yield from self._run(each)
 
     def _resolve_method(self, function: FunctionId, base: Operand, name: str) -> Iterator[Called | ClassId]:
         receivers = self.typing.of(function, base) if base is not None else frozenset()
         found = False
-        for each in receivers:
+        for each in ordered(receivers):
             if isinstance(each, Instance | ClassObject):
                 klass = each.klass if isinstance(each, Instance) else each.of
                 methods = self._methods(klass, name, isinstance(each, ClassObject))
@@ -72,7 +72,7 @@ class Binding:
                 yield from methods
         if found:
             return
-        for each in self.typing.attribute(function, base, name):
+        for each in ordered(self.typing.attribute(function, base, name)):
             found = found or not isinstance(each, External)
             yield from self._run(each)
         if not found and base is not None and (not receivers or (tells_much(name) and not self._is_module(receivers))):
@@ -189,7 +189,7 @@ class Binding:
         for place, _, sources in self.program.body(function).calls[number][2]:
             if place != 0 or len(sources) != 1:
                 continue
-            for each in self.typing.of(function, sources[0]):
+            for each in ordered(self.typing.of(function, sources[0])):
                 if isinstance(each, Instance):
                     yield from self._its_field(each.klass, key, path)
 
@@ -260,7 +260,7 @@ class Binding:
         if External("dataclasses.replace") not in kinds or not arguments:
             return
         for source in arguments[0][2]:
-            for each in self.typing.of(function, source):
+            for each in ordered(self.typing.of(function, source)):
                 if isinstance(each, Instance):
                     yield Bound(None, (each.klass, key, self.program.klass(each.klass).line), path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .modules import ClassId, External, FunctionId, ModuleFile
@@ -42,3 +43,8 @@ NOTHING: Types = frozenset()
 def is_property(decorators: tuple[str, ...]) -> bool:
     """Whether a method is read as an attribute."""
     return any(each.rpartition(".")[2] in _PROPERTY for each in decorators)
+
+
+def ordered(types: Types) -> Iterable[Type]:
+    """The same in every process: the order of a set isn't, and of ways that are as good the first is taken."""
+    return types if len(types) < 2 else sorted(types, key=str)

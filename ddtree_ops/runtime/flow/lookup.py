@@ -127,7 +127,7 @@ class Lookup:
             seen: set[FunctionId] = set()
             for each in sorted(names - {"cls", "super"}):
                 seen.update(self.program.functions_with(each))
-            for heir in self.program.heirs(owner):
+            for heir in sorted(self.program.heirs(owner)):
                 facts = self.program.index.facts(heir.file)
                 seen.update(FunctionId(heir.file, number) for word in ("cls", "super") for number in facts.names.get(word, ()))
             yield from sorted(seen)

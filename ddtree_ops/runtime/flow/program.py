@@ -112,7 +112,7 @@ class Program(Modules):
     def overrides(self, klass: ClassId, name: str) -> list[FunctionId]:
         """Methods of a name in the classes that inherit from this one."""
         found = []
-        for each in self.heirs(klass):
+        for each in sorted(self.heirs(klass)):
             number = self.klass(each).methods.get(name)
             if number is not None:
                 found.append(FunctionId(each.file, number))

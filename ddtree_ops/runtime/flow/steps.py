@@ -8,7 +8,7 @@ from ddtree_ops.runtime.extract.facts import ANY, RETURN, YIELD, Operand
 
 from .builtin_methods import KEEP
 from .graph import Edge
-from .kinds import ClassObject, Instance
+from .kinds import ClassObject, Instance, ordered
 from .lookup import Lookup
 from .paths import Path, through
 from .places import Environment, Field, Line, Move, Place, Result, Returned
@@ -116,7 +116,7 @@ class Steps:
     def _into_attribute(self, function: FunctionId, target: Operand, path: Path, lines: tuple[Line, ...]) -> Iterator[Move]:
         base, name = target[0], target[1]
         kinds = self.lookup.typing.of(function, base) if base is not None else frozenset()
-        for each in kinds:
+        for each in ordered(kinds):
             if isinstance(each, Instance | ClassObject):
                 klass = each.klass if isinstance(each, Instance) else each.of
                 for owner in (klass, *self.lookup.stands_for((klass,), name)):

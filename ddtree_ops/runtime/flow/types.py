@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ddtree_ops.runtime.extract.facts import LATER, PARTIAL, RETURN, Operand
 
 from .conventions import Conventions
-from .kinds import NOTHING, Callable_, ClassObject, Instance, SuperOf, Type, Types, is_property
+from .kinds import NOTHING, Callable_, ClassObject, Instance, SuperOf, Type, Types, is_property, ordered
 from .program import ClassId, External, FunctionId, ModuleFile, Program, Symbol, Variable
 
 _DEPTH = 14
@@ -198,7 +198,7 @@ class Typing:
 
     def _stored(self, klass: ClassId, name: str) -> Types:
         program = self.program
-        for each in (*program.line(klass), *(program.heirs(klass) if len(program.heirs(klass)) < 12 else ())):
+        for each in (*program.line(klass), *(sorted(program.heirs(klass)) if len(program.heirs(klass)) < 12 else ())):
             facts = program.klass(each)
             inner = program.body(FunctionId(each.file, facts.scope)).inner.get(name)
             if inner is not None and inner[0] == "class":
@@ -234,7 +234,7 @@ class Typing:
         if callee == "super":
             owner = self._around(function)
             return frozenset({SuperOf(owner)}) if owner else NOTHING
-        for each in self.of(function, callee):
+        for each in ordered(self.of(function, callee)):
             if isinstance(each, ClassObject):
                 found.add(Instance(each.of))
             elif isinstance(each, Callable_):

@@ -157,7 +157,7 @@ def _of_plugin(one: Registration, modules: list[Module], names: Names, inside: l
     answers = _answers(names, one.spec_class) if asked else []
     graph, place = search.of(found for found, _ in answers), answers[0][1] if answers else None
     by_itself = bool(answers) and not any(term.base is Base.DRAFT_TOKENS for term in graph)
-    mixed = not by_itself and len({term.base for term in graph}) > 1  # by who asks, or on a condition
+    mixed = len({term.base for term in graph}) > 1  # by who asks, or on a condition
     unread = mixed or (asked and opaque.answer(names, one)) or (not by_itself and opaque.completion(names, one, DRAFT_TOKENS))
     if not by_itself:
         completed = _completed(names, one)
