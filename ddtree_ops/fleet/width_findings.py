@@ -8,38 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Protocol
 
 from ddtree_ops.fleet.finding import Finding, Severity
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.fleet.sections import DdtreeSpec
+from ddtree_ops.runtime.trace_data import Reach, Step
 from ddtree_ops.runtime.widths import Base, Place, Provider, Term, Widths
 
 _BUDGET_KEY, _BLOCK_KEY = "ddtree_serving.ddtree.budget", "ddtree_serving.ddtree.block_size"
 _OURS = "use a runtime that captures what it verifies: the plugin sglang-ddtree does (leave other plugins and patches out)"
 _FIXED = "fixed in the source"
 _STEPS_SHOWN = 3
-
-
-class Step(Protocol):
-    """A line that a value passes, as `params trace` gives it."""
-
-    @property
-    def file(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def code(self) -> str: ...
-
-
-class Reach(Protocol):
-    """Whether a value flows from one name to another; `nearest`: how far it comes if it doesn't."""
-
-    @property
-    def reaches(self) -> bool: ...
-    @property
-    def nearest(self) -> tuple[Step, ...]: ...
-
 
 AskReach = Callable[[str, str, frozenset[str]], Reach | None]
 """`runtime.trace.reaches` over an index of the tree without some packages; None where a name isn't known there."""

@@ -16,8 +16,9 @@ from ddtree_ops.fleet.state import HostState
 from ddtree_ops.ports import Shell
 
 if TYPE_CHECKING:  # most looks end with nothing to do, and need none of it: 80 ms
-    from ddtree_ops.fleet.width_findings import AskReach, Reach
+    from ddtree_ops.fleet.width_findings import AskReach
     from ddtree_ops.runtime.source.model import SourceTree
+    from ddtree_ops.runtime.trace_data import Reach
 
 #: What is said where SGLang's own source could not be read.
 _OPEN = frozenset({"token_widths_unknown", "arguments_unknown", "source_unread"})

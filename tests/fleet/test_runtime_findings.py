@@ -24,6 +24,7 @@ from ddtree_ops.fleet.runtime_findings import runtime_findings
 from ddtree_ops.fleet.spec import ServingSpec
 from ddtree_ops.fleet.width_findings import AskReach
 from ddtree_ops.runtime.source.model import SourceTree
+from ddtree_ops.runtime.trace_data import Reach
 from ddtree_ops.runtime.widths import resolve
 from ddtree_ops.units.eta import Boot, Outcome
 from tests.runtime.width_tree import file, tree
@@ -150,24 +151,22 @@ def test_without_graphs_nothing_is_captured_too_narrow() -> None:
     assert "CUDA graphs are off here" in found.message
 
 
-@dataclasses.dataclass(frozen=True)
-class Answered:
-    reaches: bool
-    nearest: tuple[Any, ...] = ()
+def answered(*, reaches: bool) -> Reach:
+    return Reach("num_tokens_per_bs", reaches, (), ())
 
 
 @pytest.mark.parametrize(
     ("answer", "finding"),
     [
-        (Answered(reaches=False), "token_width_mismatch"),
+        (answered(reaches=False), "token_width_mismatch"),
         (None, "token_width_mismatch"),
-        (Answered(reaches=True), "token_widths_unknown"),
+        (answered(reaches=True), "token_widths_unknown"),
     ],
 )
-def test_a_flow_that_the_other_analysis_finds_is_no_error(answer: Answered | None, finding: str) -> None:
+def test_a_flow_that_the_other_analysis_finds_is_no_error(answer: Reach | None, finding: str) -> None:
     asked: list[tuple[str, str]] = []
 
-    def ask(name: str, to: str, _without: frozenset[str]) -> Answered | None:
+    def ask(name: str, to: str, _without: frozenset[str]) -> Reach | None:
         asked.append((name, to))
         return answer
 
@@ -187,9 +186,9 @@ CHOSEN = {
 def test_the_other_analysis_leaves_out_plugins_that_are_not_chosen() -> None:
     left_out: list[frozenset[str]] = []
 
-    def ask(_name: str, _to: str, without: frozenset[str]) -> Answered:
+    def ask(_name: str, _to: str, without: frozenset[str]) -> Reach:
         left_out.append(without)
-        return Answered(reaches=False)
+        return answered(reaches=False)
 
     assert "sends 33" in found_in(CHOSEN, ask=ask)["token_width_mismatch"].message
     assert left_out == [frozenset({"sglang_ddtree"})]
@@ -202,7 +201,7 @@ def test_our_plugin_says_nothing_where_sglang_loads_no_plugins() -> None:
 
 
 def test_what_the_registered_class_answers_counts_more_than_a_flow_by_names() -> None:
-    found = found_in(CHOSEN, ask=lambda *_: Answered(reaches=True))
+    found = found_in(CHOSEN, ask=lambda *_: answered(reaches=True))
     assert "token_widths_unknown" not in found
     assert any("by names alone" in line for line in found["token_width_mismatch"].evidence)
 
