@@ -9,13 +9,14 @@ from ddtree_preflight import kinds_gpu, kinds_host, kinds_stack
 from ddtree_preflight.catalogue import Kind
 
 HEAD = """\
-# Findings about hosts
+# Findings
 
 What `ddtree-ops plan` and `deploy` look at on a host, before anything is loaded: one read-only program, which role
 `preflight` runs, too. An **error** refuses the deploy, since it would break or answer wrongly, certainly or nearly so; a
 **warning** is shown; a **note** is in `--format json` and `--verbose` only. The first severity of a finding is the usual one.
 `ddtree_serving.waivers` takes ids, with a reason and a date. This page is generated: `make docs`.
 """
+SPEC = Path(__file__).with_name("findings-of-the-spec.txt")  # they are in several modules: a test holds that none is missing
 FOOT = """\
 ## Sources
 
@@ -34,7 +35,7 @@ def page() -> str:
         kinds = [Kind(*row) for row in module.ROWS]
         rows = [f"| {' | '.join(_cells(kind))} |" for kind in kinds]
         parts += [f"## {title}\n", "| id | severity | asked | why | fix | source |", "|---|---|---|---|---|---|", *rows, ""]
-    return "\n".join([*parts, FOOT]).replace("\n\n\n", "\n\n")
+    return "\n".join([*parts, SPEC.read_text(), FOOT]).replace("\n\n\n", "\n\n")
 
 
 def _cells(kind: Kind) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from runpy import run_path
 
+from ddtree_ops.fleet import finding_ids
 from ddtree_ops.fleet.reference import spec_reference
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -20,6 +21,11 @@ def test_the_reference_of_the_spec_is_the_models_own() -> None:
 def test_the_page_of_findings_is_the_checks_own() -> None:
     page = run_path(str(PROJECT / "docs" / "write_findings.py"))["page"]()
     assert page == (PROJECT / "docs" / "findings.md").read_text(), "run `make docs`"
+
+
+def test_the_page_of_findings_has_every_one() -> None:
+    page = (PROJECT / "docs" / "findings.md").read_text()
+    assert [name for name in sorted(finding_ids.KNOWN) if f"`{name}`" not in page] == []
 
 
 def test_links_and_paths_in_the_documents_exist() -> None:
