@@ -1,0 +1,10 @@
+"""All metrics of the exporter. Hosts, models and releases are labels that service discovery adds, never ours."""
+
+from __future__ import annotations
+
+from ddtree_ops.exporter.catalogue import exporter, failures, gpus, releases, server, speculation, unit
+from ddtree_ops.exporter.metric import Metric
+
+MODULES = (exporter, unit, server, speculation, releases, failures, gpus)
+METRICS: tuple[Metric, ...] = tuple(metric for module in MODULES for metric in module.ALL)
+BY_NAME = {metric.name: metric for metric in METRICS}

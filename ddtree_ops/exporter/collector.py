@@ -1,0 +1,22 @@
+"""The seam between the sampler and what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ddtree_ops.exporter.metric import Sample
+
+
+class Collector(Protocol):
+    """One subject. `name` is the `collector` of its metrics, `period` the seconds between two readings."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def period(self) -> float: ...
+
+    def read(self) -> Sequence[Sample]:
+        """Read the host now. What it raises makes this reading a failure; the sampler keeps the former samples for a while."""
+        ...
