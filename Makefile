@@ -6,6 +6,8 @@ BIN := .venv/bin
 SIM := lab/simulator
 PLUGIN := deploy/runtime/sglang_ddtree
 WHEELS := build/wheels/.stamp
+MONITORING := build/monitoring/.ready
+export PATH := $(CURDIR)/build/monitoring/usr/bin:$(PATH)
 
 .PHONY: help setup wheels demo demo-down test unit versions torch hosts faults check fix docs lock lab-up lab-down clean
 
@@ -44,8 +46,12 @@ lab-down:  ## stop and clean the lab
 
 test: setup check unit torch hosts  ## everything: static checks, unit tests, tests on real lab hosts
 
-unit: setup build/sources/.ready  ## tests that need nothing
+unit: setup build/sources/.ready $(MONITORING)  ## tests that need nothing
 	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "not hosts and not versions" -n 2 --dist loadfile
+
+$(MONITORING): requirements/monitoring.sh
+	@echo "fetching Prometheus, Alertmanager, their exporters and Chromium for tests"
+	@requirements/monitoring.sh $(CURDIR)/build/monitoring
 
 build/sources/.ready: tests/runtime/versions.txt tests/runtime/versions.py .venv/.ready
 	@echo "fetching the SGLang source tree that tests trace parameters in"
@@ -63,7 +69,7 @@ build/torch/has: requirements/torch.sh requirements/torch-cpu.txt requirements/t
 	@echo "installing torch for CPUs, Triton and SGLang's modules for tests"
 	@requirements/torch.sh $(CURDIR)/$(BIN)/python $(CURDIR)/build/torch
 
-hosts: setup  ## tests on real systemd hosts, booted and cleaned by the tests (root)
+hosts: setup $(MONITORING)  ## tests on real systemd hosts, booted and cleaned by the tests (root)
 	$(BIN)/python -m pytest -m hosts -n 5 --dist loadfile  # they wait most of the time
 
 faults: setup  ## faults at every step of a deploy on real lab hosts, the whole matrix (root, about half an hour)

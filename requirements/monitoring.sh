@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Usage: monitoring.sh DIR. Puts Debian's Prometheus, Alertmanager, node and blackbox exporter into DIR/usr/bin, unpacked and
+# not installed: an installed package would start its service on this machine. Chromium, which has many libraries, is
+# installed unless it is there. Where there is no apt, says so and succeeds: the tests that need a program say its name.
+set -euo pipefail
+readonly SERVERS=(prometheus prometheus-alertmanager prometheus-node-exporter prometheus-blackbox-exporter)
+readonly BROWSER=(chromium chromium-driver)
+dir=$1
+
+without() {
+  mkdir -p "$dir" && touch "$dir/.ready"
+  echo "no $1 here: tests that need it fail and name it" >&2
+  exit 0
+}
+
+command -v apt-get >/dev/null || without "apt-get to fetch Prometheus with"
+rm -rf "$dir" "$dir.new" && mkdir -p "$dir.new/deb"
+fetch() (cd "$dir.new/deb" && apt-get download -qq "${SERVERS[@]}" >/dev/null 2>&1)
+fetch || { apt-get update -qq >/dev/null 2>&1 || true; fetch; } || without "package of Prometheus"
+for package in "$dir.new"/deb/*.deb; do dpkg-deb -x "$package" "$dir.new"; done
+rm -r "$dir.new/deb"
+if ! { command -v chromium && command -v chromedriver; } >/dev/null; then
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${BROWSER[@]}" >/dev/null 2>&1 ||
+    { apt-get update -qq >/dev/null 2>&1 || true
+      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${BROWSER[@]}" >/dev/null 2>&1; } ||
+    echo "no Chromium here: the tests of the status page fail" >&2
+fi
+touch "$dir.new/.ready"
+mv "$dir.new" "$dir"
