@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ddtree_ops.fleet.monitoring import settings_reference
 from ddtree_ops.fleet.reference import spec_reference
 
 HEAD = """\
@@ -13,4 +14,13 @@ defaults for `server_args` and `environment` lie below both. This page is genera
 
 """
 
-Path(__file__).with_name("serving-spec.md").write_text(HEAD + spec_reference())
+MONITORING = """
+## How a host is monitored
+
+`ddtree_monitoring`, a variable of its own beside `ddtree_serving`: how Prometheus reaches what the host tells. Service discovery
+(`ddtree-ops exporter --inventory`) makes targets of it; a host without it has the defaults.
+
+"""
+
+page = HEAD + spec_reference() + MONITORING + settings_reference()
+Path(__file__).with_name("serving-spec.md").write_text(page)

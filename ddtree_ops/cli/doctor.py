@@ -16,15 +16,23 @@ EPILOG = """\b
 Examples:
   ddtree-ops doctor
   ddtree-ops doctor --host ct200
+  ddtree-ops doctor --metrics ct200 --metrics b300
 """
 _MARKS = {True: ("ok", "green"), False: ("BAD", "red")}
 
 
 @click.command(epilog=EPILOG)
 @options.hosts
+@click.option(
+    "--metrics",
+    "measured",
+    metavar="HOST",
+    multiple=True,
+    help="Compare what this host's server and exporter tell Prometheus with what our dashboards and rules need; repeatable.",
+)
 @options.inventory
 @options.output_format
-def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str) -> int:
+def command(hosts: tuple[str, ...], group: str | None, measured: tuple[str, ...], inventory: Path, form: str) -> int:
     """Check this machine and the way to each host.
 
     Without --host or --group only this machine and the inventory are checked. Exit code 1 if anything is bad.
@@ -42,6 +50,10 @@ def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: st
         if hosts or group:
             for host in targets.choose(fleet, hosts, group):
                 checks.extend(checkup.host(host))
+        if measured:
+            from ddtree_ops.cli import doctor_metrics
+
+            checks.extend(doctor_metrics.checks(targets.choose(fleet, measured, None)))
     except DdtreeOpsError as error:
         checks.append(checkup.Check(str(inventory), "inventory", False, error.message, error.hint))
     if form == "json":

@@ -17,7 +17,10 @@ from ddtree_ops.fleet.groups import ALL, Topology
 from ddtree_ops.fleet.hardware import PROFILES
 from ddtree_ops.fleet.merge import DEFAULTS, SERVING
 from ddtree_ops.fleet.mistakes import Mistake, Place, as_error, nearest, nearest_words
+from ddtree_ops.fleet.monitoring import GROUP as MONITORING_GROUP
+from ddtree_ops.fleet.monitoring import MONITORING, MonitoringSettings, read_monitoring
 from ddtree_ops.fleet.nodes import ScalarNode, VaultNode, kind, plain
+from ddtree_ops.fleet.outline import Outline, read_outline
 from ddtree_ops.fleet.profile import HardwareProfile
 from ddtree_ops.fleet.source import read_yaml
 from ddtree_ops.fleet.variables import HostVariables, Resolver, VariableFiles
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.spec import ServingSpec
 
 HARDWARE = "ddtree_hardware"
-_VARIABLES = (HARDWARE, SERVING, DEFAULTS)
+_VARIABLES = (HARDWARE, SERVING, DEFAULTS, MONITORING)
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,29 @@ class Host:
     def serving(self) -> ServingSpec:
         """What it shall serve. Raises InvalidInventory with all mistakes of its spec and its hardware's refusals."""
         spec, mistakes = self._read_serving()
-        misspelt = self._misspelt()
-        if spec is None or misspelt:
-            raise as_error((*misspelt, *mistakes))
+        others = self._misspelt()
+        read_monitoring(self._variables.entries, others)
+        if spec is None or others:
+            raise as_error((*others, *mistakes))
         return spec
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Where its server is found, whatever else may be wrong with its spec. Raises InvalidInventory."""
+        mistakes: list[Mistake] = []
+        outline = read_outline(self._variables.entries, mistakes)
+        if outline is None:
+            raise as_error(mistakes)
+        return outline
+
+    @cached_property
+    def monitoring(self) -> MonitoringSettings:
+        """Its `ddtree_monitoring`. Raises InvalidInventory."""
+        mistakes: list[Mistake] = []
+        settings = read_monitoring(self._variables.entries, mistakes)
+        if mistakes:
+            raise as_error(mistakes)
+        return settings
 
     @cached_property
     def variables(self) -> Mapping[str, object]:
@@ -76,8 +98,14 @@ class Host:
 
     @property
     def serves(self) -> bool:
-        """Whether it has a serving spec at all; other hosts of an inventory may have other jobs."""
-        return SERVING in self._variables.entries or DEFAULTS in self._variables.entries
+        """Whether it has a serving spec at all; other hosts of an inventory may have other jobs.
+
+        Defaults stand where all hosts read them: one that runs Prometheus serves only if it has a spec of its own (role monitoring
+        goes by the same).
+        """
+        if SERVING in self._variables.entries:
+            return True
+        return DEFAULTS in self._variables.entries and MONITORING_GROUP not in self.groups
 
     def _read_hardware(self) -> tuple[HardwareProfile | None, tuple[Mistake, ...]]:
         entry = self._variables.entries.get(HARDWARE)

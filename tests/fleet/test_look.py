@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ddtree_ops.errors import HostCommandFailed, Refused
-from ddtree_ops.fleet import look
+from ddtree_ops.fleet import look, look_program
 from ddtree_ops.fleet.look import command, releases_only
 from ddtree_ops.fleet.preflight import MOST_FILES
 from ddtree_ops.fleet.state import LockHolder
@@ -69,7 +69,11 @@ def test_the_command_is_one_that_a_host_takes() -> None:
 
 def test_only_what_it_was_made_for_is_sent() -> None:
     """A module that isn't in the list would be missing on the host; `sources` is a program of its own."""
-    assert {path.stem for path in (PROJECT / "ddtree_ops" / "on_host").glob("*.py")} == {*look.MODULES, "__init__", "sources"}
+    assert {path.stem for path in (PROJECT / "ddtree_ops" / "on_host").glob("*.py")} == {
+        *look_program.MODULES,
+        "__init__",
+        "sources",
+    }
 
 
 def test_a_host_where_all_is_well() -> None:

@@ -135,7 +135,21 @@ def test_metrics_move(tree: Server) -> None:
     assert sample("num_requests_total") == before["num_requests_total"] + 1
     assert sample("spec_verify_calls_total") == before["spec_verify_calls_total"] + verify
     assert sample("spec_accept_length") == sample("num_running_reqs") == 0
-    assert sample("e2e_request_latency_seconds_count") == before["num_requests_total"] + 1
+    assert sample("e2e_request_latency_seconds_count") == sample("queue_time_seconds_count") == before["num_requests_total"] + 1
+
+
+def test_the_time_between_tokens_is_known_of_long_answers(tree: Server) -> None:
+    """As SGLang hands out what isn't streamed: in parts of 50 tokens, and one part has no time between it and another."""
+
+    def counted() -> float:
+        found = re.findall(r"^sglang:inter_token_latency_seconds_count\S* (\S+)$", tree.request("/metrics")[1], re.M)
+        return sum(map(float, found))
+
+    before = counted()
+    tree.generate("Short", 30, ignore_eos=True)
+    assert counted() == before
+    tree.generate("Long", 80, ignore_eos=True)
+    assert counted() == before + 79
 
 
 def test_server_info_shows_the_resolved_arguments(tree: Server) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ddtree_ops.exporter.catalogue import exporter, failures, gpus, releases, server, speculation, unit
+from ddtree_ops.exporter.catalogue import discovery, exporter, failures, gpus, releases, server, speculation, unit
 from ddtree_ops.exporter.metric import Metric
 
-MODULES = (exporter, unit, server, speculation, releases, failures, gpus)
+MODULES = (exporter, unit, server, speculation, releases, failures, gpus, discovery)
 METRICS: tuple[Metric, ...] = tuple(metric for module in MODULES for metric in module.ALL)
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -31,10 +31,19 @@ COLLECTOR_LAST_SUCCESS = Metric(
     ("collector",),
     most=16,
 )
+COLLECTOR_DROPPED = Metric(
+    PREFIX + "collector_dropped_series",
+    Type.GAUGE,
+    "Series of the last reading that were left out: too many of a metric, there twice, or of a form that can't be.",
+    "exporter",
+    ("collector",),
+    most=16,
+)
 
 ALL = (
     BUILD,
     COLLECTOR_SUCCESS,
     COLLECTOR_DURATION,
     COLLECTOR_LAST_SUCCESS,
+    COLLECTOR_DROPPED,
 )

@@ -6,7 +6,11 @@ from ddtree_ops.exporter.metric import PREFIX, Metric, Type
 
 COUNT = Metric(PREFIX + "gpus_seen", Type.GAUGE, "GPUs that the driver shows.", "gpus", most=1)
 EXPECTED = Metric(
-    PREFIX + "gpus_expected", Type.GAUGE, "GPUs that the serving release needs; absent without a release.", "gpus", most=1
+    PREFIX + "gpus_expected",
+    Type.GAUGE,
+    "GPUs that the release that serves, else the current one, needs; absent without a release.",
+    "releases",
+    most=1,
 )
 INFO = Metric(PREFIX + "gpu_info", Type.GAUGE, "1; what each GPU is.", "gpus", ("gpu", "name", "driver", "pci"), most=32)
 USED = Metric(PREFIX + "gpu_memory_used_bytes", Type.GAUGE, "Used GPU memory.", "gpus", ("gpu",), most=32)

@@ -15,9 +15,9 @@ INFO = Metric(
 SETTINGS = Metric(
     PREFIX + "server_settings_info",
     Type.GAUGE,
-    "1; how the serving release is configured. Models by the last part of their path.",
+    "1; how the release that serves, else the current one, is configured. Models by the last part of their path.",
     "releases",
-    ("port", "model", "draft_model", "algorithm", "tensor_parallel", "hardware"),
+    ("port", "model", "draft_model", "algorithm", "tensor_parallel"),
     most=4,
 )
 COUNT = Metric(PREFIX + "releases_staged", Type.GAUGE, "Releases on this host.", "releases", most=1)
@@ -42,10 +42,11 @@ DEADMAN = Metric(
 DEPLOYS = Metric(
     PREFIX + "deploys_total",
     Type.COUNTER,
-    "Finished attempts by event (deploy, rollback, stop, ...) and result (ok, failed, rolled_back, refused, interrupted).",
+    "Finished attempts by event (deploy, rollback, start, stop, restart, dead_man) and result (ok, failed, rolled_back, refused, "
+    "interrupted). Those of deploy and rollback start at 0.",
     "deploys",
     ("event", "result"),
-    most=24,
+    most=40,
 )
 DEPLOY_LAST = Metric(
     PREFIX + "deploy_last_timestamp_seconds",
@@ -53,7 +54,7 @@ DEPLOY_LAST = Metric(
     "When the last such attempt ended, Unix time.",
     "deploys",
     ("event", "result"),
-    most=24,
+    most=40,
 )
 DEPLOY_SECONDS = Metric(
     PREFIX + "deploy_last_duration_seconds",

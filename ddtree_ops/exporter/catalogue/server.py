@@ -16,15 +16,15 @@ HEALTH = Metric(
     PREFIX + "server_health_success",
     Type.GAUGE,
     "1 if /health answered 200 in time. One failed probe of a server whose counters move says nothing.",
-    "server",
+    "health",
     ("port",),
     most=4,
 )
 HEALTH_SECONDS = Metric(
     PREFIX + "server_health_duration_seconds",
     Type.GAUGE,
-    "How long /health took to answer, or the timeout.",
-    "server",
+    "How long /health took to answer, or the timeout; absent while the port refuses.",
+    "health",
     ("port",),
     most=4,
 )

@@ -23,7 +23,7 @@ RESTARTS = Metric(
 LAST_EXIT_CODE = Metric(
     PREFIX + "unit_last_exit_code",
     Type.GAUGE,
-    "ExecMainStatus of the last main process that ended: 0 stopped, 70 crash, 75 stall, 78 configuration.",
+    "ExecMainStatus of the last main process that was seen to end: 0 stopped, 70 crash, 75 stall, 78 configuration.",
     "unit",
     ("port",),
     most=4,
@@ -95,7 +95,7 @@ LOAD_USUAL = Metric(
 LAST_PROGRESS = Metric(
     PREFIX + "load_last_progress_timestamp_seconds",
     Type.GAUGE,
-    "When phase, percent or log last moved during the load, Unix time; absent when it is not loading.",
+    "When phase, percent, log, tasks or CPU time last moved during the load, Unix time; absent when it is not loading.",
     "unit",
     ("port",),
     most=4,
@@ -119,7 +119,7 @@ BOOT_SECONDS = Metric(
 BOOTS = Metric(
     PREFIX + "boots_total",
     Type.COUNTER,
-    "Finished boots on record by outcome (ready, crashed, stalled, stopped, refused).",
+    "Boots that ended since the exporter first saw this host, by outcome (ready, crashed, stalled, stopped, refused).",
     "boots",
     ("port", "outcome"),
     most=20,

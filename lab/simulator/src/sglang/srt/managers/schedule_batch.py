@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -34,6 +35,8 @@ class Req:
     verify_ct: int = 0
     correct_drafts: int = 0
     cached: int = 0
+    arrived: float = field(default_factory=time.monotonic)
+    queue_time: float = 0.0
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any], *, wrong_answers: bool, parts_at: int | None = None) -> Req:
@@ -48,6 +51,10 @@ class Req:
             continuation=Continuation(prompt, wrong=wrong_answers, parts_at=parts_at),
             phase=message["phase"],
         )
+
+    def leave_queue(self) -> None:
+        """It is in a batch now: how long it has waited for that."""
+        self.queue_time = time.monotonic() - self.arrived
 
     def target_token(self, position: int) -> int:
         """What the target model says at a position after the prompt."""

@@ -134,6 +134,7 @@ class Scheduler:
         if self.waiting_queue and room > 0:
             new, self.waiting_queue = self.waiting_queue[:room], self.waiting_queue[room:]
             for req in new:
+                req.leave_queue()
                 req.cached = self.tree_cache.match_and_insert(req.prompt)
             if self.context.rank == 0:
                 self.metrics.prefill(
@@ -203,6 +204,7 @@ class Scheduler:
                         "cached_tokens": req.cached,
                         "spec_verify_ct": req.verify_ct,
                         "correct_drafts": req.correct_drafts,
+                        "queue_time": req.queue_time,
                     }
                     for req in batch.reqs
                 ],

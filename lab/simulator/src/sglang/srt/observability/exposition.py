@@ -51,13 +51,13 @@ class Histogram:
         self._bounds = (*(float(bound) for bound in buckets), math.inf)
         self._series: dict[Labels, list[float]] = {}  # counts per bucket, then the sum
 
-    def observe(self, value: float, labels: Mapping[str, str]) -> None:
-        """Count one value."""
+    def observe(self, value: float, labels: Mapping[str, str], times: int = 1) -> None:
+        """Count a value, `times` over."""
         series = self._series.setdefault(key(labels), [0.0] * (len(self._bounds) + 1))
         for index, bound in enumerate(self._bounds):
             if value <= bound:
-                series[index] += 1
-        series[-1] += value
+                series[index] += times
+        series[-1] += value * times
 
     def lines(self) -> list[str]:
         """The family in text format; nothing while it has no sample."""

@@ -17,6 +17,35 @@ if TYPE_CHECKING:
     from sglang.srt.server_args import ServerArgs
 
 _FIRST = (0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400)
+_WAITED = (0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 15, 20, *range(30, 101, 10), *range(200, 1001, 100))
+_WAITED_LONG = (1200, 1400, 1600, 1800, 2000, 2500, 3000)
+_BETWEEN = (
+    0.002,
+    0.004,
+    0.006,
+    0.008,
+    0.01,
+    0.015,
+    0.02,
+    0.025,
+    0.03,
+    0.035,
+    0.04,
+    0.06,
+    0.08,
+    0.1,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1,
+    2,
+    4,
+    6,
+    8,
+)
+# The time between tokens is only known of answers that come in parts; one that isn't streamed comes in parts of this size.
+_STREAM_INTERVAL = 50
 _WHOLE = (*_FIRST, 600, 1200, 1800, 2400)
 _LENGTHS = (100, 300, 500, 700, 1000, 1500, *range(2000, 10001, 1000), *range(12500, 30001, 2500), 35000, 40000)
 _TOKENS = (*_LENGTHS, 60000, 80000, 100000, 200000, 300000, 400000, 600000, 800000, 1000000, 1100000)
@@ -73,6 +102,8 @@ class Metrics:
 
     def _add_histograms(self) -> None:
         self._first_token = Histogram("time_to_first_token_seconds", "Histogram of time to first token in seconds.", _FIRST)
+        self._between = Histogram("inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", _BETWEEN)
+        self._queued = Histogram("queue_time_seconds", "Histogram of queueing time in seconds.", (*_WAITED, *_WAITED_LONG))
         self._latency = Histogram("e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", _WHOLE)
         self._prompt = Histogram("prompt_tokens_histogram", "Histogram of prompt token length.", _TOKENS)
         text = "Histogram of uncached (compute) prompt token length."
@@ -139,6 +170,9 @@ class Metrics:
         labels, tokens = self._labels, len(answer["output_ids"])
         with self._lock:
             self._first_token.observe(first_token_seconds, labels)
+            self._queued.observe(answer["queue_time"], self._rank_labels)
+            if tokens > _STREAM_INTERVAL:
+                self._between.observe((answer["e2e_latency"] - first_token_seconds) / (tokens - 1), labels, tokens - 1)
             self._latency.observe(answer["e2e_latency"], labels)
             self._prompt.observe(answer["prompt_tokens"], labels)
             self._uncached.observe(answer["prompt_tokens"] - answer["cached_tokens"], labels)
@@ -150,7 +184,14 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """The text format."""
-        families: list[Family | Histogram] = [self._first_token, self._latency, self._prompt, self._uncached]
+        families: list[Family | Histogram] = [
+            self._first_token,
+            self._between,
+            self._queued,
+            self._latency,
+            self._prompt,
+            self._uncached,
+        ]
         families += [self._generated, self._passes, self._realtime, *self._gauges.values(), self._cpu_seconds]
         families += [self._requests, self._responses, self._prompt_tokens, self._generation_tokens]
         families += [self._verify_calls, self._num_requests, self._active, *self._special]

@@ -1,0 +1,144 @@
+"""`doctor --metrics`: do a host's server and exporter say what our dashboards and rules need?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ddtree_ops.cli.checkup import Check
+from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed
+from ddtree_ops.ports import Command, HttpRequest
+
+if TYPE_CHECKING:
+    from ddtree_ops.exporter.metric_drift import Outcome, Page
+    from ddtree_ops.exporter.needs import Need
+    from ddtree_ops.fleet.inventory import Host
+    from ddtree_ops.flows.server import Server
+
+SECONDS = 10.0
+MOST_BYTES = 16 << 20
+_MOST_NAMES = 20
+_MOST_TOLD = 3
+# Where role `monitoring` puts it. Without --state it counts nothing and keeps nothing.
+_ONCE = Command(
+    ("runuser", "-u", "ddtree-exporter", "--", "/opt/ddtree/exporter/venv/bin/ddtree-ops", "exporter", "--once"),
+    ok=frozenset({0}),
+    timeout=60.0,
+    most_bytes=MOST_BYTES,
+)
+
+
+def checks(hosts: Sequence[Host]) -> Iterator[Check]:
+    """What is missing on each host, who needs it, and a line for each page that was read. Raises what `needs` raises."""
+    from ddtree_ops import assets
+    from ddtree_ops.cli import targets
+    from ddtree_ops.exporter.needs import needs
+
+    needed = needs(assets.dashboards())
+    for host, found in targets.each(hosts, lambda host, server: tuple(_on_host(host, server, needed))):
+        if isinstance(found, DdtreeOpsError):
+            yield Check(host.name, "metrics", False, found.message, found.hint)
+        else:
+            yield from found
+
+
+def _on_host(host: Host, server: Server, needed: Sequence[Need]) -> Iterator[Check]:
+    yield from _of_server(server, needed)
+    yield from _of_exporter(host, server, needed)
+
+
+def _of_server(server: Server, needed: Sequence[Need]) -> Iterator[Check]:
+    from ddtree_ops.exporter.metric_drift import of_server, read_page
+    from ddtree_ops.fleet.profile import Speculation
+
+    body = _get(server, server.port)
+    if isinstance(body, str):
+        fix = "wait until it is ready: ddtree-ops status; a server that loads refuses its port"
+        yield Check(server.shell.host, "sglang metrics", False, f"/metrics on port {server.port}: {body}", fix)
+        return
+    speculates = server.spec.speculation is not Speculation.NONE
+    outcomes = of_server(needed, read_page(body), speculates=speculates)
+    fix = "the names of another version of SGLang: change dashboards and rules, or rename in dashboards/prometheus/scrape.yml.j2"
+    yield from _told(server.shell.host, "sglang metrics", _sglang_version(server), outcomes, fix)
+
+
+def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator[Check]:
+    from ddtree_ops.exporter.metric_drift import of_exporter, read_page
+    from ddtree_ops.fleet.monitoring import Mode
+
+    if host.monitoring.mode is Mode.CONTROLLER:
+        yield Check(host.name, "exporter", True, "is on the controller (ddtree_monitoring.mode): nothing of it to ask here")
+        return
+    body = _get(server, host.monitoring.exporter_port)
+    if isinstance(body, str):
+        printed = _once(server)
+        if printed is None:
+            text = f"/metrics on port {host.monitoring.exporter_port}: {body}"
+            yield Check(host.name, "exporter", False, text, "install it: ansible-playbook deploy/playbooks/monitoring.yml")
+            return
+        body = printed
+    page = read_page(body)
+    fix = "look at the exporter's journal (journalctl -u ddtree-exporter), and install it again if it is older"
+    yield from _told(host.name, "exporter", f"ddtree-ops {_exporter_version(page)}", of_exporter(needed, page), fix)
+
+
+def _told(where: str, what: str, version: str, outcomes: Sequence[Outcome], fix: str) -> Iterator[Check]:
+    from ddtree_ops.exporter.metric_drift import Verdict
+
+    missing = [one for one in outcomes if one.verdict is Verdict.MISSING]
+    later = [one for one in outcomes if one.verdict is Verdict.LATER]
+    for why in dict.fromkeys(one.why for one in missing):
+        yield Check(where, what, False, _line(why, [one for one in missing if one.why == why]))
+    for why in dict.fromkeys(one.why for one in later):
+        yield Check(where, what, True, f"not now: {_some([one.metric for one in later if one.why == why], _MOST_NAMES)}: {why}")
+    there = len(outcomes) - len(missing) - len(later)
+    yield Check(where, what, not missing, f"{version}: {there} of {len(outcomes)} names are there, {len(missing)} missing", fix)
+
+
+def _line(why: str, outcomes: Sequence[Outcome]) -> str:
+    """What is missing for one and the same reason."""
+    uses = sorted({use for one in outcomes for use in one.uses})
+    near = [name for one in outcomes for name in one.near]
+    beside = f"; near it: {_some(near)}" if near else ""
+    return f"{_some([one.metric for one in outcomes], _MOST_NAMES)}: {why}; needed by {_some(uses)}{beside}"
+
+
+def _some(items: Sequence[object], most: int = _MOST_TOLD) -> str:
+    more = len(items) - most
+    return ", ".join(map(str, items[:most])) + (f" and {more} more" if more > 0 else "")
+
+
+def _get(server: Server, port: int) -> bytes | str:
+    """The page, or why there is none. Raises Unreachable."""
+    request = HttpRequest(port, "/metrics", timeout=SECONDS, most_bytes=MOST_BYTES)
+    try:
+        response = server.ask(request)
+    except TimeoutError as error:
+        return str(error)
+    if response.status == 200:
+        return response.body
+    return f"HTTP {response.status}" if response.status else response.problem or "nobody answers"
+
+
+def _once(server: Server) -> bytes | None:
+    """What the exporter prints by itself, where it answers only with TLS or a password; None where it isn't installed."""
+    try:
+        return server.shell.run(_ONCE).stdout.encode()
+    except HostCommandFailed:
+        return None
+
+
+def _sglang_version(server: Server) -> str:
+    from ddtree_ops.flows import credentials
+    from ddtree_ops.flows.gate import server_info
+
+    info = server_info(server, credentials.bearer(server.shell))
+    version = info.get("version") if isinstance(info, Mapping) else None
+    return f"SGLang {version[:40]}" if isinstance(version, str) else "SGLang of unknown version"
+
+
+def _exporter_version(page: Page) -> str:
+    from ddtree_ops.exporter.catalogue import exporter
+
+    labels = [dict(one.labels) for one in page.get(exporter.BUILD.name, ())]
+    return labels[0].get("version", "?")[:40] if labels else "of unknown version"
