@@ -88,6 +88,7 @@ fix: setup  ## let ruff mend what it can
 docs: setup  ## renew the generated pages
 	$(BIN)/python docs/write_reference.py
 	$(BIN)/python docs/write_findings.py
+	$(BIN)/python docs/write_alerts.py
 	$(BIN)/python -m benchmarks.report
 
 lock: .venv/.ready  ## renew the hash locks of the controller

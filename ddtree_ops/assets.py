@@ -42,6 +42,11 @@ def wheels() -> Path:
     return root() / "build" / "wheels"
 
 
+def dashboards() -> Path:
+    """Folder of what Prometheus, Alertmanager and Grafana get."""
+    return root() / "dashboards"
+
+
 def expand(path: str) -> str:
     """A controller path of a spec: `{project}/` at its start means root()."""
     return path.replace("{project}/", f"{root()}/", 1) if path.startswith("{project}/") else path

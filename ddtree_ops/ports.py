@@ -71,7 +71,10 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request to a port on the host's own loopback address; `timeout` in seconds bounds all of it, to the end of the answer."""
+    """A request to a port on the host's own loopback address; `timeout` in seconds bounds all of it, to the end of the answer.
+
+    An answer of more than `most_bytes`, its head included, is none: status 0 with a `problem`.
+    """
 
     port: int
     path: str
@@ -79,16 +82,21 @@ class HttpRequest:
     body: Mapping[str, Any] | None = None
     timeout: float = 25.0
     bearer: str | None = field(default=None, repr=False)
+    most_bytes: int = 16 << 20
 
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """Status and body; status 0 means that nothing listens on the port, or `problem`: why its answer can't be taken."""
+    """Status and body; status 0 means that nothing listens on the port, or `problem`: why its answer can't be taken.
+
+    `content_type` is the answer's own text for it, as it came.
+    """
 
     status: int
     body: bytes
     seconds: float
     problem: str | None = None
+    content_type: str | None = None
 
 
 class Http(Protocol):

@@ -2,6 +2,7 @@
 # hosts.sh - lab hosts: real Linux hosts (systemd, journald, sshd, an address each) on this machine.
 #
 #   up [NAME[=PROFILE] ...]  boot hosts and wait for ssh (default: ct200 b300); PROFILE is b300-8x or rtx-pro-6000-8x
+#   vm-up NAME[=PROFILE]     boot a host with a kernel of its own (qemu), for its kernel log and OOM killer; it then is a host like others
 #   down                     end all hosts of this lab and remove everything it made; the root file system stays cached
 #   start|stop|crash|reboot HOST     stop = clean shutdown, crash = power cut
 #   freeze|thaw HOST         the whole host hangs / goes on
@@ -33,6 +34,8 @@ die() {
 . "$HERE/network.sh"
 # shellcheck source=machine.sh
 . "$HERE/machine.sh"
+# shellcheck source=vm.sh
+. "$HERE/vm.sh"
 
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$SELF"; }
 
@@ -60,13 +63,7 @@ profile_of() { # NAME or NAME=PROFILE -> profile
   echo "$wanted"
 }
 
-lab_up() {
-  local wanted=("$@") entry host
-  [ $# -gt 0 ] || wanted=(ct200 b300)
-  for entry in "${wanted[@]}"; do
-    [[ ${entry%%=*} =~ ^[a-z][a-z0-9-]{0,39}$ ]] || die "'${entry%%=*}' can't be a host name: use a-z, 0-9 and -"
-    profile_of "$entry" >/dev/null
-  done
+prepare_lab() { # the lab's lock, root file system, network and key
   install_tools
   lock_lab
   [ -s "$STATE/base" ] || base_path >"$STATE/base" # hosts that exist keep the base that they began with
@@ -76,6 +73,16 @@ lab_up() {
   network_up
   unlock_machine
   [ -e "$STATE/id_ed25519" ] || ssh-keygen -q -t ed25519 -N '' -C "$TAG" -f "$STATE/id_ed25519"
+}
+
+lab_up() {
+  local wanted=("$@") entry host
+  [ $# -gt 0 ] || wanted=(ct200 b300)
+  for entry in "${wanted[@]}"; do
+    [[ ${entry%%=*} =~ ^[a-z][a-z0-9-]{0,39}$ ]] || die "'${entry%%=*}' can't be a host name: use a-z, 0-9 and -"
+    profile_of "$entry" >/dev/null
+  done
+  prepare_lab
   for entry in "${wanted[@]}"; do
     host=${entry%%=*}
     create_host "$host" "$(profile_of "$entry")"
@@ -113,6 +120,7 @@ inside() { # HOST CMD...
   local host=$1
   shift
   alive "$host" || die "$host is down"
+  if is_vm "$host"; then exec ssh -F "$STATE/ssh_config" "$host" "$(printf '%q ' "$@")"; fi
   exec nsenter --target "$(leader "$host")" --all env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     LANG=C.UTF-8 TERM="${TERM:-dumb}" SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt "$@"
 }
@@ -134,6 +142,7 @@ main() {
   case $command in start | stop | crash | reboot | delay) lock_lab ;; esac
   case $command in
     up) lab_up "$@" ;;
+    vm-up) vm_up "${1:-vm}" ;;
     down) lab_down ;;
     ls) lab_ls ;;
     build) install_tools && build_base "$(base_path)" ;;

@@ -10,7 +10,8 @@ readonly STAND_IN=(nvidia-smi gpu_state.py gpu_reports.py gpu_xml.py)
 
 hosts() { if [ -d "$STATE/hosts" ]; then ls "$STATE/hosts"; fi; }
 alive() { [ -n "$(cat "$CGROUP/$1/cgroup.procs" 2>/dev/null)" ]; }
-frozen() { grep -qsx 1 "$CGROUP/$1/payload/cgroup.freeze"; }
+frozen() { grep -qsx 1 "$(inner_cgroup "$1")/cgroup.freeze"; }
+inner_cgroup() { if is_vm "$1"; then echo "$CGROUP/$1"; else echo "$CGROUP/$1/payload"; fi; }
 leader() { head -n1 "$CGROUP/$1/payload/init.scope/cgroup.procs"; }
 populated() { grep -qs 'populated 1' "$1/cgroup.events"; }
 ssh_to() {
@@ -64,7 +65,7 @@ unmount_below() { # hosts mount in namespaces of their own; this is for what els
   while read -r point; do umount --lazy "$point"; done < <(awk -v d="$1/" 'index($2, d) == 1 {print $2}' /proc/mounts | sort -r)
 }
 
-create_host() { # host, profile: once; what differs from host to host, written into its overlay
+create_host() { # host, profile, vm or nothing: once; what differs from host to host, written into its overlay
   local host=$1 directory=$STATE/hosts/$1 new=$STATE/new-host n=11
   if [ -d "$directory" ]; then
     [ "$(<"$directory/profile")" = "$2" ] || die "$host has profile $(<"$directory/profile"); run down first to change it"
@@ -77,6 +78,7 @@ create_host() { # host, profile: once; what differs from host to host, written i
   mkdir -p "$STATE/hosts" "$new/work" "$new/root" "$new/up"
   echo $n >"$new/number"
   echo "$2" >"$new/profile"
+  if [ "${3:-}" = vm ]; then : >"$new/vm"; fi
   write_identity "$host" "$new/up" "$(subnet).$n"
   write_lab_files "$new/up" "$2"
   mv "$new" "$directory"
@@ -93,7 +95,7 @@ write_identity() { # host, overlay, address
   printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$host" >"$up/etc/hosts"
   install -m 644 "$(resolver_file)" "$up/etc/resolv.conf"
   ssh-keygen -q -t ed25519 -N '' -C "$host" -f "$up/etc/ssh/ssh_host_ed25519_key"
-  printf '[Match]\nName=host0\n[Link]\nMTUBytes=%s\n[Network]\nAddress=%s/24\nGateway=%s\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n' \
+  printf '[Match]\nName=host0 eth0\n[Link]\nMTUBytes=%s\n[Network]\nAddress=%s/24\nGateway=%s\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n' \
     "$(<"$STATE/mtu")" "$3" "$gateway" >"$up/etc/systemd/network/10-host0.network"
 }
 
@@ -120,8 +122,9 @@ write_stand_in() { # root directory, profile: nvidia-smi and its modules (Python
   install -m 644 "$HERE/profiles/$2.json" "$1/etc/ddtree-lab/gpu.json"
 }
 
-refresh_stand_in() { # host, profile: a newer nvidia-smi for a host that exists already
+refresh_stand_in() { # host, profile: a newer nvidia-smi for a host that exists already (a VM keeps what it began with)
   local up=$STATE/hosts/$1/up file same=1
+  ! is_vm "$1" || return 0
   for file in "${STAND_IN[@]}"; do cmp -s "$HERE/$file" "$up$STAND_IN_DIRECTORY/$file" || same=0; done
   cmp -s "$HERE/profiles/$2.json" "$up/etc/ddtree-lab/gpu.json" || same=0
   [ $same = 0 ] || return 0
@@ -146,6 +149,10 @@ start_host() {
   local host=$1 hierarchy
   alive "$host" && return
   kill_cgroup "$CGROUP/$host" # of a host whose supervisor was killed
+  if is_vm "$host"; then
+    start_vm "$host"
+    return
+  fi
   (
     while read -r hierarchy; do
       mkdir -p "$hierarchy/$host"
@@ -177,12 +184,20 @@ supervise() { # runs in a mount namespace of its own: nothing stays mounted when
 stop_host() {
   alive "$1" || return 0
   thaw_host "$1"
+  if is_vm "$1"; then
+    stop_vm "$1"
+    return
+  fi
   kill -s RTMIN+4 "$(leader "$1")" # systemd(1): power off
   wait_empty "$CGROUP/$1" || crash_host "$1"
 }
 
 crash_host() { # killing nspawn would not do: the host's own PID 1 lives on
   alive "$1" || return 0
+  if is_vm "$1"; then
+    kill_cgroup "$CGROUP/$1"
+    return
+  fi
   echo 1 >"$CGROUP/$1/payload/cgroup.kill"
   wait_empty "$CGROUP/$1" || kill_cgroup "$CGROUP/$1"
 }
@@ -199,8 +214,8 @@ reboot_host() {
   done
 }
 
-freeze_host() { echo 1 >"$CGROUP/$1/payload/cgroup.freeze"; }
-thaw_host() { echo 0 >"$CGROUP/$1/payload/cgroup.freeze"; }
+freeze_host() { echo 1 >"$(inner_cgroup "$1")/cgroup.freeze"; }
+thaw_host() { echo 0 >"$(inner_cgroup "$1")/cgroup.freeze"; }
 
 delay_host() { # host, round trip in ms, loss in percent
   local loss=${3:-0}

@@ -6,6 +6,8 @@
 
 readonly CACHE=/var/cache/ddtree-lab
 readonly PACKAGES=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,udev,kmod,openssh-server,python3,python3-apt,python3-venv,python3-pip,iproute2,iputils-ping,procps,ca-certificates,curl,sudo,rsync,nftables,less
+# What role monitoring asks for is there already, stopped: no test waits for a package source.
+readonly MONITORS=prometheus,prometheus-alertmanager,prometheus-node-exporter,prometheus-blackbox-exporter
 
 install_tools() {
   local missing=() pair
@@ -69,8 +71,9 @@ bootstrap() {
   local root=$1 suite
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
   # shellcheck disable=SC2046 # one file a word
-  mmdebstrap --quiet --variant=minbase --include="$PACKAGES" --dpkgopt='path-exclude=/usr/share/man/*' \
+  mmdebstrap --quiet --variant=minbase --include="$PACKAGES,$MONITORS" --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --dpkgopt='path-exclude=/usr/share/javascript/*' --dpkgopt='path-exclude=/usr/share/nodejs/*' \
     "$suite" "$root" $(package_sources) >"$CACHE/build.log" 2>&1 ||
     die "can't build the root file system: $(tail -n1 "$CACHE/build.log") (whole log: $CACHE/build.log)"
 }
@@ -94,7 +97,7 @@ configure_packages() { # pip and uv inside ask what this machine's pip asks, and
 }
 
 configure_system() {
-  local root=$1
+  local root=$1 unit
   rm -f "$root"/etc/ssh/ssh_host_* "$root/var/lib/dbus/machine-id" # each host makes its own
   : >"$root/etc/machine-id"
   printf 'PermitRootLogin prohibit-password\nUseDNS no\nMaxStartups 200\nMaxSessions 100\n' >"$root/etc/ssh/sshd_config.d/ddtree-lab.conf"
@@ -105,6 +108,7 @@ configure_system() {
   printf 'd /run/ddtree-lab 0755 root root\nd /run/ddtree-lab/gpu 1777 root root\n' >"$root/etc/tmpfiles.d/ddtree-lab.conf"
   systemctl --root="$root" --quiet enable systemd-networkd
   systemctl --root="$root" --quiet mask console-getty.service getty.target
+  for unit in ${MONITORS//,/ }; do systemctl --root="$root" --quiet disable "$unit.service"; done
   install -m 755 /dev/stdin "$root/usr/local/sbin/lab-init" <<'INIT'
 #!/bin/sh
 # systemd-nspawn mounts cgroup v1 controllers read-only: make our own subtree writable, then become systemd.

@@ -7,6 +7,7 @@ from pathlib import Path
 from runpy import run_path
 
 from ddtree_ops.fleet import finding_ids
+from ddtree_ops.fleet.monitoring import settings_reference
 from ddtree_ops.fleet.reference import spec_reference
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -16,6 +17,7 @@ TEXTS = [PROJECT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTI
 def test_the_reference_of_the_spec_is_the_models_own() -> None:
     text = (PROJECT / "docs" / "serving-spec.md").read_text()
     assert spec_reference() in text, "run `make docs`"
+    assert settings_reference() in text, "run `make docs`"
 
 
 def test_the_page_of_findings_is_the_checks_own() -> None:

@@ -29,6 +29,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("stop", "Drain and stop the server."),
     ("restart", "Restart the server and wait until it is ready."),
     ("doctor", "Check this machine and the way to each host."),
+    ("exporter", "Serve what is known of this host to Prometheus, and to people as a page."),
 )
 
 
@@ -100,26 +101,31 @@ def _open_missing_streams() -> None:
 
 
 def _run() -> int:
-    from ddtree_ops.cli import errors
-    from ddtree_ops.errors import DdtreeOpsError
-
     try:
         # None lets click look whether the output is a terminal; the rest it doesn't know.
         code = root.main(standalone_mode=False, color=None if colour_wanted() else False)
         return code if isinstance(code, int) else 0
-    except click.ClickException as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - what isn't expected is raised again there
+        return _shown(error)
+
+
+def _shown(error: Exception | KeyboardInterrupt) -> int:
+    """Show an expected error and return its exit code; raise any other. What it takes, 4 MB, is imported only here."""
+    from ddtree_ops.cli import errors
+    from ddtree_ops.errors import DdtreeOpsError
+
+    if isinstance(error, click.ClickException):
         error.show()
         errors.show_document(type(error).__name__, error.format_message(), error.exit_code)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("interrupted", err=True)
         errors.show_document("Interrupted", "interrupted", errors.INTERRUPTED)
         return errors.INTERRUPTED
-    except DdtreeOpsError as error:
+    if isinstance(error, DdtreeOpsError):
         errors.show(error)
         return error.exit_code
-    except OSError as error:
-        if error.filename is not None:
-            raise
+    if isinstance(error, OSError) and error.filename is None:
         click.echo(f"error: can't write the output: {error.strerror or error}", err=True)
         return 1
+    raise error

@@ -21,9 +21,10 @@ Examples:
   ddtree-ops status --host ct200
   ddtree-ops status --group all --format json
   ddtree-ops status --host ct200 --verify
+  ddtree-ops status --group all --watch
 
 \b
-Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its spec is invalid.
+Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its spec is invalid; 130 --watch was ended.
 """
 
 
@@ -32,12 +33,29 @@ Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its s
 @options.inventory
 @options.output_format
 @click.option("--verify", is_flag=True, help="Hash every file of the current release, too (seconds to minutes).")
-def command(hosts: tuple[str, ...], group: str | None, inventory: Path, form: str, verify: bool) -> int:
+@click.option(
+    "--watch", is_flag=True, help="Go on until Ctrl-C: a live table; a line for each change where there is no terminal."
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.5, 60.0),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often --watch looks.",
+)
+def command(
+    hosts: tuple[str, ...], group: str | None, inventory: Path, form: str, verify: bool, watch: bool, interval: float
+) -> int:
     """Show what serves on each host.
 
     Release, unit state, phase and percent of a load, restarts, GPU memory, how long former loads took, an unfinished deploy,
     and drift: what differs from the current release as it was staged.
     """
+    if watch:
+        from ddtree_ops.cli.status_watch import watch as watched
+
+        return watched(inventory, hosts, group, form, interval)
     from ddtree_ops.cli import targets
     from ddtree_ops.cli.show import error_line, show_json
     from ddtree_ops.errors import DdtreeOpsError, exit_code

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ddtree_ops.exporter.loopback import Loopback
+from ddtree_ops.exporter.settings import MOST_BYTES, read_settings
+from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Http, Shell
 from ddtree_ops.units.systemctl import SERVERS
 
@@ -14,31 +17,40 @@ PORTS_SECONDS = 60.0
 
 @dataclass
 class Target:
-    """A host with its shell and HTTP to its loopback."""
+    """A host with its shell and HTTP to its loopback; `loopback` is that, but for one question at a time."""
 
     shell: Shell
     http: Http
     monotonic: Callable[[], float] = time.monotonic
+    loopback: Loopback = field(init=False)
     _ports: tuple[int, ...] = field(default=(), init=False)
     _read_at: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.loopback = Loopback(self.http, self.monotonic)
 
     @property
     def host(self) -> str:
         return self.shell.host
 
     def ports(self) -> tuple[int, ...]:
-        """Ports of our server units on the host, also of stopped ones; asked again after a minute. Raises as Shell.run does."""
+        """Ports of our server units that systemd has loaded, and the current release's: systemd forgets a unit that was stopped
+        and disabled. Asked again after a minute. Raises as Shell.run does.
+        """
         now = self.monotonic()
         if self._read_at is None or now - self._read_at >= PORTS_SECONDS:
-            self._ports = _parse(self.shell.run(_LIST).stdout)
+            settings = read_settings(self.shell.run(_SETTINGS).stdout)
+            current = {settings.port} if settings and settings.port else set()
+            self._ports = tuple(sorted(_parse(self.shell.run(_LIST).stdout) | current))
             self._read_at = now
         return self._ports
 
 
+_SETTINGS = Command(("cat", f"{places.ROOT}/current/server.json"), ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
 _LIST = Command(("systemctl", "list-units", "--all", "--plain", "--no-legend", "--no-pager", "--full", SERVERS))
 
 
-def _parse(text: str) -> tuple[int, ...]:
+def _parse(text: str) -> set[int]:
     """`list-units` prints the unit first; a failed one has a mark of its own before it unless --plain is given (systemctl(1))."""
     ports = set()
     for line in text.splitlines():
@@ -46,4 +58,4 @@ def _parse(text: str) -> tuple[int, ...]:
         number = name.removeprefix("ddtree-server@").removesuffix(".service")
         if number.isascii() and number.isdigit() and 0 < int(number[:6]) < 65536:
             ports.add(int(number[:6]))
-    return tuple(sorted(ports))
+    return ports

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from ddtree_ops import assets
-from ddtree_ops.fleet import host_program, look_answer, places, preflight
+from ddtree_ops.fleet import look_answer, look_program, places, preflight
 from ddtree_ops.fleet.finding import Finding
 from ddtree_ops.fleet.model_on_host import ModelOnHost
 from ddtree_ops.fleet.release import Release
@@ -24,21 +18,6 @@ from ddtree_ops.units.eta import Boot, read_history
 # The program bounds whatever it calls: 60 s for the roles' programs, 20 s for systemctl.
 TIMEOUT_SECONDS = 90.0
 MOST_BYTES = 16 << 20  # a real answer has far less than 4 MiB, and read as objects it takes a multiple of its size
-# In the order of their imports.
-MODULES = ("children", "releases", "files", "pins", "units", "standing", "look")
-_PACKAGE = "ddtree_look"
-# Compressed, because a 40 ms line carries about 14 KiB in its first round trip, and one argument may have 128 KiB (execve(2)).
-_BOOTSTRAP = """\
-import base64,json,sys,types,zlib
-texts=json.loads(zlib.decompress(base64.b85decode(sys.argv[2])))
-sys.modules["{package}"]=types.ModuleType("{package}")
-for name,text in texts["modules"]:
-    name="{package}."+name
-    module=sys.modules[name]=types.ModuleType(name)
-    module.__package__="{package}"
-    exec(compile(text,name,"exec"),module.__dict__)
-module.main(sys.argv[1],texts["programs"])
-"""
 
 
 @dataclass(frozen=True)
@@ -84,25 +63,8 @@ def releases_only() -> Command:
 
 
 def _command(wanted: dict[str, Any], programs: tuple[str, ...]) -> Command:
-    # -I: neither the login's environment nor its directories change what is imported; -S: the host's own packages neither.
-    argv = ("python3", "-I", "-S", "-c", _BOOTSTRAP.format(package=_PACKAGE), json.dumps(wanted), _packed(programs))
+    argv = look_program.argv(wanted, programs)
     return Command(argv, ok=frozenset(range(256)), timeout=TIMEOUT_SECONDS, most_bytes=MOST_BYTES)
-
-
-@cache
-def _packed(programs: tuple[str, ...]) -> str:
-    own = Path(assets.__file__).parent / "on_host"
-    texts = {
-        "modules": [(name, (own / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES],
-        "programs": {name: _program(name) for name in programs},
-    }
-    return base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
-
-
-def _program(name: str) -> str:
-    if name == "preflight":
-        return host_program.preflight()
-    return assets.role_file(name, f"{name}.py").read_text(encoding="utf-8")
 
 
 def parse(done: Completed, host: str, port: int) -> Look:

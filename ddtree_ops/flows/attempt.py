@@ -10,10 +10,15 @@ from typing import Any
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.flows.lock import HostLock, held
 from ddtree_ops.ports import AuditLog, Operator, Shell
-from ddtree_ops.report.deployment import DeploymentReport
+from ddtree_ops.report.deployment import DeploymentReport, Step, StepState
 from ddtree_ops.report.redaction import redacted
 
 MOST_CHANGES = 100
+# What of a proof goes into the record: numbers and verdicts, never prompts or answers (the gate's details quote both).
+_FIGURES: Mapping[str, tuple[str, ...]] = {
+    "smoke": ("seconds",),
+    "gate": ("verdict", "acceptance_length", "prompts_equal", "prompts_compared"),
+}
 
 
 class Unrecorded:
@@ -82,7 +87,13 @@ def result_of(report: DeploymentReport, changes: tuple[tuple[str, str | None, st
         "serving": report.serving if report.serving_known else "unknown",
         "seconds": round(report.seconds, 2),
         "steps": {step.name: round(step.seconds, 2) for step in report.steps},
+        "checks": {step.name: _checked(step) for step in report.steps if step.name in _FIGURES},
         "error": redacted(report.error) if report.error else None,
         "waivers": [one.to_json() for one in report.waivers],
         "plan": [[redacted(text) if text else text for text in change] for change in changes[:MOST_CHANGES]],
     }
+
+
+def _checked(step: Step) -> dict[str, Any]:
+    figures = {name: step.figures[name] for name in _FIGURES[step.name] if name in step.figures}
+    return {"ok": step.state is StepState.OK, **figures}

@@ -141,6 +141,7 @@ class GoLive:
         with self._step("smoke") as step:
             before: Mark = once_more(lambda: mark(self.server))
             smoked = once_more(lambda: smoke.run(self.server))
+            step.figures = smoked.figures()
             if not smoked.ok:
                 self.failure = triage.since(self.server, before)
             smoked.check(self.server.shell.host)

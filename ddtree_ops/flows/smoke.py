@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ddtree_ops.errors import SmokeFailed
@@ -28,6 +29,10 @@ class Smoked:
         for result in self.results:
             if result.problem:
                 raise SmokeFailed(f"{host}: smoke request {result.prompt!r}: {result.problem}")
+
+    def figures(self) -> Mapping[str, object]:
+        """For reports in JSON: no prompts, no answers. Seconds in the order of the questions; None for a wrong answer."""
+        return {"seconds": [round(one.seconds, 3) if one.ok else None for one in self.results]}
 
     def summary(self) -> str:
         """One line for people."""

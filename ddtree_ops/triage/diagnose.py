@@ -95,6 +95,25 @@ class Diagnoser:
         """Grows with everything that may be a failure or a part of one; what recognisers still hold isn't in it."""
         return sum(run.suspicion for run in self._runs.all())
 
+    @property
+    def serving(self) -> bool:
+        """Whether the current run said that it serves, and not that it stops."""
+        return self._runs.current.serving
+
+    @property
+    def died(self) -> bool:
+        """Whether something says that a run died: SGLang, its launcher or systemd."""
+        return any(run.fate.died for run in self._runs.all())
+
+    @property
+    def at_peace(self) -> bool:
+        """Whether the server works, and went on after everything that it showed: nothing of it needs to be judged again."""
+        run = self._runs.current
+        ends = run.fate.died or run.fate.graceful or run.fate.over
+        if ends or not run.shows_life or self.busy or self._assembler.holds:
+            return False
+        return all(run.lived_on(item) for item in run.observations)
+
     def so_far(self) -> Diagnosis:
         """The diagnosis if nothing more came; reading goes on."""
         return copy.deepcopy(self).finish()

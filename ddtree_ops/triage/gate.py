@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import re2
 
@@ -86,10 +87,21 @@ def _fed(diagnoser: Diagnoser, item: Item) -> Item:
     return item
 
 
+class Wishes(Protocol):
+    """What a gate asks a diagnoser, or who stands before several ones."""
+
+    @property
+    def attentive(self) -> bool: ...
+    @property
+    def awaited_pids(self) -> tuple[int, ...]: ...
+    @property
+    def awaited_words(self) -> tuple[bytes, ...]: ...
+
+
 class Gate:
     """The sieve (forms/sieve.py) that wants what a diagnoser wants."""
 
-    def __init__(self, diagnoser: Diagnoser, units: Units | None = None) -> None:
+    def __init__(self, diagnoser: Wishes, units: Units | None = None) -> None:
         self._diagnoser, self._units = diagnoser, units
         self._spelling = Spelling()
         self._fed, self._size, self._attentive_until = 0, 0, _BEGINNING

@@ -31,12 +31,12 @@ class Sample:
     value: float
 
 
-def parse_samples(body: bytes, prefix: str) -> tuple[Sample, ...]:
-    """The samples whose names start with `prefix`, in their order; never raises. At most MOST_SAMPLES of them."""
+def parse_samples(body: bytes, *prefixes: str, most: int = MOST_SAMPLES) -> tuple[Sample, ...]:
+    """The samples whose names start with one of `prefixes`, in their order; never raises. At most `most` of them."""
     found: list[Sample] = []
-    wanted = prefix.encode()
+    wanted = tuple(prefix.encode() for prefix in prefixes)
     for line in body.split(b"\n"):
-        if len(found) == MOST_SAMPLES:
+        if len(found) == most:
             break
         if len(line) <= MOST_LINE_BYTES and line.startswith(wanted):
             sample = _sample(line)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ddtree_ops.units import status_text
 from ddtree_ops.units.crash_signs import CrashWatch
 from ddtree_ops.units.exit_codes import ExitCode
 from ddtree_ops.units.systemctl import Active, UnitState
@@ -30,7 +31,6 @@ _LAUNCHER_STALLED = f"{_LAUNCHER}stalled: "
 _STOPPED = "the unit was stopped"
 _SYSTEMD = 1  # the service manager's pid
 _ENDED = re.compile(r"\S+: (?:Main process exited|Failed with result)")  # systemd 252, service.c and unit.c
-_STATUS = re.compile(r"^(?P<segment>[a-z_]+)(?: (?P<percent>[0-9]{1,3})%)?(?: eta (?P<eta>[0-9]{1,9})s)?$")
 
 # Status texts of the launcher from `Uvicorn running` on.
 _PORT_IS_OPEN = ("warmup", "serving", "ready")
@@ -188,16 +188,11 @@ class Readiness:
     def waiting(self, now: float) -> Waiting:
         """Where the load stands, for a progress display."""
         text = self._state.status_text if self._state else ""
-        match = _STATUS.match(text)
-        if match is None:
-            return Waiting(text or "starting", None, None, now - self._started)
-        percent, eta = match["percent"], match["eta"]
-        return Waiting(
-            match["segment"],
-            int(percent) if percent else None,
-            int(eta) if eta else None,
-            now - self._started,
-        )
+        told = status_text.parse(text)
+        elapsed = now - self._started
+        if told is None:
+            return Waiting(text or "starting", None, None, elapsed)
+        return Waiting(told.segment, told.percent, told.eta, elapsed)
 
     def _ended_badly(self, state: UnitState) -> bool:
         replaced = self._invocation is not None and state.invocation not in ("", self._invocation)

@@ -1,4 +1,4 @@
-"""Controller's half of `ddtree_release`: runs the module, sends the wheels that the host lacks, runs it again."""
+"""Controller's half of `ddtree_release`, and by a link of `ddtree_venv`: runs the module, sends the wheels that the host lacks, runs it again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         sources = dict(own)
         for _ in range(_MOST_CALLS):
             answer: dict[str, Any] = self._execute_module(
-                module_name="ddtree_release", module_args=arguments, task_vars=task_vars
+                module_name=self._task.action, module_args=arguments, task_vars=task_vars
             )
             wanted = answer.get("wanted")
             if answer.get("failed") or not wanted:

@@ -28,37 +28,16 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Order:
-    """One release as the role asks for it. `seed` is what the controller knows of manifest.json."""
+class Installation:
+    """Locked packages, the Python that they are for, and the uv that installs them."""
 
-    release_id: str
     root: Path
-    home: Path
-    user: str
     python: str
     requirements: str
-    server: str
-    unit: str
-    seed: dict[str, Any]
     uv_lock: str
     uv_version: str
     offline: bool
     wheels: tuple[Wheel, ...]
-    patches: tuple[Patch, ...]
-    repair: bool = False
-    fence: Fence = field(default_factory=Fence)
-
-    @property
-    def releases(self) -> Path:
-        return self.root / "releases"
-
-    @property
-    def release(self) -> Path:
-        return self.releases / self.release_id
-
-    @property
-    def staging(self) -> Path:
-        return self.releases / f".staging-{self.release_id}"
 
     @property
     def cache(self) -> Path:
@@ -76,3 +55,30 @@ class Order:
         """Local wheels lie under their own sha256, so that two builds of one version never mix; others side by side."""
         folder = self.wheelhouse / wheel.sha256 if wheel.own else self.wheelhouse
         return folder / wheel.name
+
+
+@dataclass(frozen=True)
+class Order(Installation):
+    """One release as the role asks for it. `seed` is what the controller knows of manifest.json."""
+
+    release_id: str
+    home: Path
+    user: str
+    server: str
+    unit: str
+    seed: dict[str, Any]
+    patches: tuple[Patch, ...]
+    repair: bool = False
+    fence: Fence = field(default_factory=Fence)
+
+    @property
+    def releases(self) -> Path:
+        return self.root / "releases"
+
+    @property
+    def release(self) -> Path:
+        return self.releases / self.release_id
+
+    @property
+    def staging(self) -> Path:
+        return self.releases / f".staging-{self.release_id}"

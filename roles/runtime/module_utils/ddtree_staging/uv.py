@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from ansible.module_utils.ddtree_staging.index import PipConfig, uv_environment
-from ansible.module_utils.ddtree_staging.order import Order
+from ansible.module_utils.ddtree_staging.order import Installation
 from ansible.module_utils.ddtree_staging.programs import Failed, run
 from ansible.module_utils.ddtree_staging.swap import flush_directory, flush_file_system
 
@@ -26,7 +26,7 @@ _WRONG_HASH = "Hash mismatch"
 class Uv:
     """uv of one version. `prepare` before anything else."""
 
-    def __init__(self, order: Order, lock: int) -> None:
+    def __init__(self, order: Installation, lock: int) -> None:
         self._order = order
         self._lock = lock
         self._pip: PipConfig | None = None

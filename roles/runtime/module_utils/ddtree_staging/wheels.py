@@ -7,19 +7,19 @@ import os
 import shutil
 from pathlib import Path
 
-from ansible.module_utils.ddtree_staging.order import Order, Wheel
+from ansible.module_utils.ddtree_staging.order import Installation, Wheel
 from ansible.module_utils.ddtree_staging.problem import Problem
 
 _CHUNK = 2**20
 _PART = ".part-"
 
 
-def missing(order: Order) -> list[Wheel]:
+def missing(order: Installation) -> list[Wheel]:
     """Wheels that aren't on the host, or whose content isn't what their sha256 says."""
     return [wheel for wheel in order.wheels if digest(order.wheel_path(wheel)) != wheel.sha256]
 
 
-def take_in(order: Order, incoming: Path) -> None:
+def take_in(order: Installation, incoming: Path) -> None:
     """Move what was sent (`incoming`/<sha256>) to its place, by a rename. Raises Problem for another content."""
     clean(order)
     for wheel in missing(order):
@@ -37,7 +37,7 @@ def take_in(order: Order, incoming: Path) -> None:
         part.replace(target)
 
 
-def clean(order: Order) -> None:
+def clean(order: Installation) -> None:
     """Remove what an interrupted run has left."""
     for path in order.wheelhouse.glob(f"{_PART}*"):
         path.unlink()

@@ -9,6 +9,7 @@ from pathlib import Path
 from .eta import Boot, read_history
 
 _KEPT = 50
+_READABLE = 0o644  # the unit's umask hides files from other users; this one holds no secret, and the exporter reads it
 
 
 def history_file(port: int, environment: Mapping[str, str]) -> Path | None:
@@ -31,15 +32,20 @@ def append(path: Path, boot: Boot) -> None:
     """Add a record, forget the oldest beyond 50. A power cut leaves the old file or the new one. Raises OSError."""
     kept = (*read(path), boot)[-_KEPT:]
     text = "".join(entry.to_json() + "\n" for entry in kept)
-    write_durably(path, text)
+    write_durably(path, text, mode=_READABLE)
 
 
-def write_durably(path: Path, text: str) -> None:
-    """Replace a file atomically, with its content and its name on disk before this returns. Raises OSError."""
+def write_durably(path: Path, text: str, mode: int | None = None) -> None:
+    """Replace a file atomically, with its content and its name on disk before this returns. Raises OSError.
+
+    `mode`: its permissions, whatever the umask; None leaves them to that.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -1,0 +1,1 @@
+"""Grafana dashboards, generated: `python -m dashboards.grafana` writes the JSON beside this file."""

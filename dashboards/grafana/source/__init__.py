@@ -1,0 +1,1 @@
+"""The dashboards as typed descriptions; see board.py first."""

@@ -1,0 +1,108 @@
+"""Processes of ours on this machine: started without a shell, read within bounds, ended with all their children."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from ddtree_ops.errors import HostCommandFailed
+
+CHUNK = 65536
+MOST_WORDS_BYTES = 1 << 16  # of its standard error: what a program that failed says of it
+_ENDED_BY_SIGNAL = 128
+
+
+def start(argv: tuple[str, ...], stdin: int) -> subprocess.Popen[bytes]:
+    """In a session of its own, so that stop() reaches its children; messages in English. Raises OSError."""
+    return subprocess.Popen(
+        argv,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+        env=_environment(),
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Ours but for what systemd gave to us alone: systemctl, too, would tell it how it ended (sd_notify(3))."""
+    own = {name: value for name, value in os.environ.items() if name not in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")}
+    return {**own, "LC_ALL": "C.UTF-8"}
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Kill it and what it left behind, if it still runs; its end is awaited."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):  # in uninterruptible sleep: nothing ends it
+            process.wait(1.0)
+
+
+def exit_status(code: int) -> int:
+    """As a shell and sshd's callers see it: 128 + the number for an end by a signal."""
+    return _ENDED_BY_SIGNAL - code if code < 0 else code
+
+
+def ended_with(host: str, argv: tuple[str, ...], code: int, output: str) -> HostCommandFailed:
+    """The error for an exit code that is no answer, with the last line that the program said."""
+    lines = output.strip().splitlines()
+    text = f"{host}: `{shlex.join(argv)}` ended with exit code {code}" + (f": {lines[-1]}" if lines else "")
+    return HostCommandFailed(text, evidence=tuple(lines[-20:]))
+
+
+class Exchange:
+    """Both outputs of a process: standard output is handed over, of standard error the beginning is kept."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._error = bytearray()
+        self._open = selectors.DefaultSelector()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                self._open.register(pipe.fileno(), selectors.EVENT_READ, pipe is process.stdout)
+
+    def pieces(self, deadline: float | None) -> Iterator[bytes]:
+        """Standard output as it comes, until both outputs have ended. Raises TimeoutError at the deadline."""
+        while self._open.get_map():
+            left = None if deadline is None else deadline - time.monotonic()
+            events = self._open.select(left) if left is None or left > 0 else []
+            if not events:
+                raise TimeoutError
+            for key, _ in events:
+                data = os.read(key.fd, CHUNK)
+                if not data:
+                    self._open.unregister(key.fd)
+                elif key.data:
+                    yield data
+                elif len(self._error) < MOST_WORDS_BYTES:
+                    self._error += data
+
+    def all_output(self, deadline: float, most_bytes: int) -> bytes:
+        """Standard output as a whole. Raises TimeoutError; OverflowError beyond `most_bytes`."""
+        parts: list[bytes] = []
+        size = 0
+        for data in self.pieces(deadline):
+            parts.append(data)
+            size += len(data)
+            if size > most_bytes:
+                raise OverflowError
+        return b"".join(parts)
+
+    def said(self) -> str:
+        """Standard error, as far as it was read and kept."""
+        return self._error.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        self._open.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()

@@ -1,0 +1,113 @@
+"""ddtree-ops exporter"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ddtree_ops.cli import options
+
+EPILOG = """\b
+Examples:
+  ddtree-ops exporter --once
+  ddtree-ops exporter --state /var/lib/ddtree-exporter
+  ddtree-ops exporter --listen '[::]:9736' --web-config /etc/ddtree-exporter/web.yml
+  ddtree-ops exporter --inventory inventory --group all
+  ddtree-ops exporter --inventory inventory --file-sd /etc/prometheus/ddtree/targets.json --once
+
+\b
+Exit codes: 0 ended by SIGTERM or Ctrl-C, or --once printed it; 1 the address can't be listened on;
+2 usage, or a web config that can't be used.
+"""
+LISTEN = "127.0.0.1:9736"
+
+
+@click.command(epilog=EPILOG)
+@click.option("--listen", metavar="HOST:PORT", default=LISTEN, show_default=True, help="Where to serve; [::]:9736 is everywhere.")
+@click.option(
+    "--web-config",
+    metavar="FILE",
+    type=options.PathName(path_type=Path),
+    help="TLS and basic auth, in the form of Prometheus' exporter-toolkit.",
+)
+@click.option("--state", metavar="DIR", type=options.PathName(path_type=Path), help="Where counters are kept over restarts.")
+@options.hosts
+@click.option(
+    "-i",
+    "--inventory",
+    metavar="PATH",
+    type=options.PathName(path_type=Path),
+    help="Tell Prometheus the targets of this inventory, at /sd/JOB; followed as it changes.",
+)
+@click.option(
+    "--file-sd",
+    metavar="FILE",
+    type=options.PathName(path_type=Path),
+    help="Also keep them in this .json file, for a Prometheus that can't ask us; with --once only write it; - prints them.",
+)
+@click.option("--once", is_flag=True, help="Read everything once, print the exposition and end.")
+@click.option("--hash-password", is_flag=True, help="Ask for a password and print its hash for basic_auth_users.")
+def command(
+    listen: str,
+    web_config: Path | None,
+    state: Path | None,
+    hosts: tuple[str, ...],
+    group: str | None,
+    inventory: Path | None,
+    file_sd: Path | None,
+    once: bool,
+    hash_password: bool,
+) -> int:
+    """Serve what is known of this host to Prometheus, and to people as a page.
+
+    Reads systemd, the journal, the server's own port, GPUs and releases, each on its own period, and needs no root: the
+    group systemd-journal is enough.
+
+    With --host or --group: of these hosts of the inventory, over SSH and without their journals, each at /probe?host=HOST.
+    """
+    if hash_password:
+        from ddtree_ops.exporter.web.passwords import make_hash
+
+        click.echo(make_hash(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)))
+        return 0
+    from ddtree_ops.cli import exporter_discovery
+
+    told = exporter_discovery.told(inventory, file_sd)
+    if file_sd is not None and (once or file_sd == exporter_discovery.STDOUT):
+        return told.write_once()
+    if hosts or group:
+        from ddtree_ops.cli.exporter_fleet import FleetExporter
+
+        fleet = FleetExporter(inventory, hosts, group, state)
+        fleet.once() if once else fleet.serve(listen, web_config, told, _announce)
+        return 0
+    from ddtree_ops.adapters.clock import SystemClock
+    from ddtree_ops.exporter.sampler import Sampler
+    from ddtree_ops.exporter.wiring import collectors, local_target, routes
+
+    target = local_target()
+    sampler = Sampler((*collectors(target, state), *told.collectors), SystemClock())
+    if once:
+        from ddtree_ops.exporter.exposition import render
+
+        click.echo(render(sampler.read_once()), nl=False)
+        return 0
+    from ddtree_ops.exporter.app import serve
+
+    sampler.start()
+    told.start()
+    try:
+        serve(listen, (*routes(target, sampler, state), *told.routes), web_config=web_config, ready=_announce)
+    finally:
+        told.close()
+        sampler.close()
+    return 0
+
+
+def _announce(where: tuple[str, int]) -> None:
+    from ddtree_ops.exporter.app import tell_systemd
+    from ddtree_ops.exporter.web.address import Address
+
+    click.echo(f"serving on {Address(*where)}", err=True)
+    tell_systemd("READY=1")

@@ -1,0 +1,102 @@
+"""ddtree-ops exporter --host/--group: controller mode, for small fleets."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ddtree_ops.errors import UsageError
+
+if TYPE_CHECKING:
+    from ddtree_ops.cli.exporter_discovery import Told
+    from ddtree_ops.exporter.observers import Observers, Opened
+    from ddtree_ops.exporter.sight.observing import Identity
+    from ddtree_ops.fleet.inventory import Host
+
+ONCE_SECONDS = 60.0
+CONNECTS_AT_ONCE = 8
+
+
+class FleetExporter:
+    """The hosts that --host and --group name, as they stand in the inventory at any time. Raises UsageError without one."""
+
+    def __init__(self, inventory: Path | None, hosts: tuple[str, ...], group: str | None, state: Path | None) -> None:
+        if inventory is None:
+            raise UsageError("--host and --group name hosts of an inventory", hint="give --inventory as well")
+        self._inventory = inventory
+        self._hosts = hosts
+        self._group = group
+        self._state = state
+
+    def serve(self, listen: str, web_config: Path | None, told: Told, ready: Callable[[tuple[str, int]], None]) -> None:
+        """Until SIGTERM or Ctrl-C. Raises InvalidInventory, UsageError, and as app.serve() does."""
+        from ddtree_ops.adapters.clock import SystemClock
+        from ddtree_ops.exporter import fleet_wiring
+        from ddtree_ops.exporter.app import serve
+        from ddtree_ops.exporter.sampler import Sampler
+
+        observers, sampler = self._observers(), Sampler(told.collectors, SystemClock())
+        try:
+            observers.start()
+            sampler.start()
+            told.start()
+            paths = (*fleet_wiring.routes(observers, sampler, self._known()), *told.routes)
+            serve(listen, paths, web_config=web_config, ready=ready)
+        finally:
+            told.close()
+            sampler.close()
+            observers.close()
+
+    def once(self) -> None:
+        """Print the exposition of one host. Raises UsageError for several: their families can't stand in one text."""
+        from ddtree_ops.exporter.exposition import render
+
+        observers = self._observers()
+        try:
+            observers.start()
+            names = list(observers.snapshots())
+            observer = observers.of(names[0]) if len(names) == 1 else None
+            if observer is None:
+                raise UsageError(f"--once prints one host, and these are {len(names)}", hint="give one --host HOST")
+            click.echo(render(observer.settled(ONCE_SECONDS)), nl=False)
+        finally:
+            observers.close()
+
+    def _known(self) -> dict[str, Identity]:
+        from ddtree_ops.cli import targets
+        from ddtree_ops.exporter.sight.observing import identities
+
+        return identities(targets.choose(targets.fleet(self._inventory), self._hosts, self._group))
+
+    def _observers(self) -> Observers:
+        from ddtree_ops.adapters.clock import SystemClock
+        from ddtree_ops.cli import targets
+        from ddtree_ops.exporter import fleet_wiring
+        from ddtree_ops.exporter.observers import Observers
+
+        return Observers(
+            lambda: targets.choose(targets.fleet(self._inventory), self._hosts, self._group),
+            over_ssh(threading.BoundedSemaphore(CONNECTS_AT_ONCE)),
+            lambda target: fleet_wiring.remote_collectors(target, self._state),
+            SystemClock(),
+        )
+
+
+def over_ssh(connects: threading.Semaphore) -> Callable[[Host], Opened]:
+    """Opens hosts by SSH, when they are first asked something."""
+    from ddtree_ops.adapters.http import TunnelledHttp
+    from ddtree_ops.adapters.ssh import SshShell
+    from ddtree_ops.exporter.observers import Opened
+    from ddtree_ops.exporter.remote import RemoteHttp, RemoteShell
+    from ddtree_ops.exporter.target import Target
+
+    def opened(host: Host) -> Opened:
+        inner = SshShell(host)
+        shell = RemoteShell(inner, connects)
+        return Opened(Target(shell, RemoteHttp(TunnelledHttp(inner), shell)), shell.close)
+
+    return opened

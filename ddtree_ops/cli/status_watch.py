@@ -1,0 +1,134 @@
+"""`ddtree-ops status --watch`: hosts read over SSH with the exporter's collectors, shown until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ddtree_ops.cli.errors import INTERRUPTED
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ddtree_ops.exporter.collector import Collector
+    from ddtree_ops.exporter.metric import Sample
+    from ddtree_ops.exporter.sight.model import HostSight
+    from ddtree_ops.exporter.target import Target
+
+# What changes while one looks on is read at each look; releases, drift and boots on their own, longer periods.
+_QUICK = ("unit", "server")
+
+Look = Callable[[], tuple[float, Sequence["HostSight"]]]
+
+
+@dataclass(frozen=True)
+class _Paced:
+    """A collector that is read as often as the screen is drawn."""
+
+    inner: Collector
+    period: float
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def read(self) -> Sequence[Sample]:
+        return self.inner.read()
+
+
+def watch(inventory: Path, hosts: tuple[str, ...], group: str | None, form: str, interval: float) -> int:
+    """130 at Ctrl-C: there is no other end, but a reader that leaves. Raises UsageError, InvalidInventory."""
+    with _looking(inventory, hosts, group, interval) as look, contextlib.suppress(KeyboardInterrupt):
+        if form == "text" and _is_terminal():
+            _draw(look, interval)
+        else:
+            _tell(look, interval, form)
+    return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _looking(inventory: Path, hosts: tuple[str, ...], group: str | None, interval: float) -> Iterator[Look]:
+    from ddtree_ops.adapters.clock import SystemClock
+    from ddtree_ops.cli import targets
+    from ddtree_ops.cli.exporter_fleet import over_ssh
+    from ddtree_ops.exporter.fleet_wiring import observed
+    from ddtree_ops.exporter.observers import Observers
+    from ddtree_ops.exporter.sight.observing import identities
+    from ddtree_ops.exporter.sight.sights import Sights
+
+    chosen = targets.choose(targets.fleet(inventory), hosts, group)
+    known = identities(chosen)
+    again = lambda: targets.choose(targets.fleet(inventory), hosts, group)  # noqa: E731
+    connects = threading.BoundedSemaphore(targets.AT_ONCE)
+    observers = Observers(again, over_ssh(connects), lambda target: _collectors(target, interval), SystemClock())
+    sights = Sights()
+
+    def look() -> tuple[float, Sequence[HostSight]]:
+        now = time.time()
+        return now, sights.update(observed(observers, known), now)
+
+    # Collectors log on stderr what is told here as a host's state, and in the middle of a table it would be in the way.
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):
+        observers.start()
+        try:
+            yield look
+        finally:
+            observers.close()
+
+
+def _collectors(target: Target, interval: float) -> tuple[Collector, ...]:
+    from ddtree_ops.exporter.fleet_wiring import remote_collectors
+
+    return tuple(_Paced(one, interval) if one.name in _QUICK else one for one in remote_collectors(target, None))
+
+
+def _draw(look: Look, interval: float) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    from ddtree_ops.cli.watch_row import rows
+    from ddtree_ops.cli.watch_table import table
+
+    console = Console(highlight=False)
+    symbols = console.encoding.lower().startswith("utf")
+
+    def drawn() -> RenderableType:
+        now, sights = look()
+        return table(rows(sights), now, console.size.width, console.size.height, symbols)
+
+    with Live(drawn(), console=console, auto_refresh=False, redirect_stderr=False, redirect_stdout=False) as live:
+        while True:
+            time.sleep(interval)
+            live.update(drawn(), refresh=True)
+
+
+def _tell(look: Look, interval: float, form: str) -> None:
+    """Before a host was read nothing is known of it, and nothing told."""
+    from ddtree_ops.cli.watch_lines import Changes, document, lines
+    from ddtree_ops.exporter.sight.model import State
+
+    changes = Changes()
+    while True:
+        now, sights = look()
+        when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for sight in changes.of(one for one in sights if one.state is not State.UNKNOWN or one.problem):
+            for line in [document(sight, when)] if form == "json" else lines(sight, when, now):
+                click.echo(line)
+        sys.stdout.flush()
+        time.sleep(interval)
+
+
+def _is_terminal() -> bool:
+    from ddtree_ops.cli.terminal import is_dumb
+
+    return sys.stdout.isatty() and not is_dumb()

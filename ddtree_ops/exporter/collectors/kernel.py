@@ -1,0 +1,52 @@
+"""Xids and OOM kills in the kernel's log: tells what the passes wrote, and sees to it that there are passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ddtree_ops.exporter import state_file
+from ddtree_ops.exporter.catalogue import failures
+from ddtree_ops.exporter.journal_follow import KERNEL_SIGNS, kernel_command
+from ddtree_ops.exporter.journal_watch import Watch, child
+from ddtree_ops.exporter.metric import Sample
+from ddtree_ops.exporter.target import Target
+
+_FILE = "kernel.json"
+_MICRO = 1e6
+
+
+class KernelCollector:
+    """Of the host. `run`: how a pass is run; None: as a child process here."""
+
+    name = "kernel"
+    period = 1.0  # of looking at the file; the log itself is read when there is a reason
+
+    def __init__(self, target: Target, directory: Path, run: Callable[[], None] | None = None) -> None:
+        self._path = directory / _FILE
+        run = run or child(target.shell, "kernel_pass", directory)
+        self._watch = Watch(target.shell, kernel_command(), KERNEL_SIGNS, run, "kernel's log")
+        self._started = False
+
+    def read(self) -> Sequence[Sample]:
+        """Raises DdtreeOpsError where no pass has ended well for long, ValueError for a file that isn't ours, OSError."""
+        if not self._started:
+            self._started = True
+            self._watch.start()
+        data = state_file.read(self._path)
+        self._watch.check()
+        return tuple(samples(data)) if data is not None else ()
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._watch.close()
+
+
+def samples(data: Mapping[str, Any]) -> Iterator[Sample]:
+    """The samples of a state."""
+    for gpu, xid, count, last_us in data["xids"]:
+        yield Sample(failures.XID, float(count), (str(gpu), str(xid)))
+        yield Sample(failures.XID_LAST, last_us / _MICRO, (str(gpu), str(xid)))
+    for victim, count in data["killed"].items():
+        yield Sample(failures.OOM, float(count), (str(victim),))

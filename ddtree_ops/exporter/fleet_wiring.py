@@ -1,0 +1,73 @@
+"""Controller mode put together: collectors over SSH, one page for all hosts, and `/probe`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ddtree_ops.exporter import passes_here
+from ddtree_ops.exporter.app import own_routes
+from ddtree_ops.exporter.collector import Collector
+from ddtree_ops.exporter.collectors.boots import BootsCollector
+from ddtree_ops.exporter.collectors.gpus import GpusCollector
+from ddtree_ops.exporter.collectors.journal import JournalCollector
+from ddtree_ops.exporter.collectors.kernel import KernelCollector
+from ddtree_ops.exporter.collectors.unit import UnitCollector
+from ddtree_ops.exporter.observers import UNREAD, Observers
+from ddtree_ops.exporter.page.board import Board
+from ddtree_ops.exporter.page.reports import stored
+from ddtree_ops.exporter.page.routes import StatusPage
+from ddtree_ops.exporter.probe import routes as probe_routes
+from ddtree_ops.exporter.sampler import UNENDED, Sampler
+from ddtree_ops.exporter.sight.observing import Identity
+from ddtree_ops.exporter.sight.readings import Observed
+from ddtree_ops.exporter.snapshot import Snapshot
+from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.web.routes import Route
+from ddtree_ops.exporter.wiring import host_collectors
+
+
+def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]:
+    """Those that need nothing but a shell and HTTP. `state` is the controller's directory; each host has its own in it."""
+    own = state / "hosts" / target.host if state is not None else None
+    if own is not None:
+        own.mkdir(parents=True, exist_ok=True)
+    first = (UnitCollector(target), BootsCollector(target, own))
+    return (*first, *host_collectors(target, own), GpusCollector(target), *_journals(target, own))
+
+
+def _journals(target: Target, own: Path | None) -> tuple[Collector, ...]:
+    """The host's journal is read over the connection, and judged in this process."""
+    if own is None:
+        return ()
+    journal = JournalCollector(target, own, passes_here.journal_passes(target.shell, own))
+    return (journal, KernelCollector(target, own, passes_here.kernel_pass(target.shell, own)))
+
+
+def routes(observers: Observers, sampler: Sampler, known: Mapping[str, Identity] | None = None) -> tuple[Route, ...]:
+    """All paths of the controller's exporter but those of service discovery. `sampler` reads what it says of itself,
+    `known` is what the inventory says of each host.
+    """
+    board = Board(lambda: tuple(observed(observers, known)), time.time)
+    board.start()
+    page = StatusPage(board, stored(None)).routes()
+    return (*own_routes(sampler), *probe_routes(observers), *page)
+
+
+def observed(observers: Observers, known: Mapping[str, Identity] | None = None) -> Iterator[Observed]:
+    """Every host as the page wants it."""
+    known = known or {}
+    for host, snapshot in observers.snapshots().items():
+        unread = all(state.error == UNREAD for state in snapshot.states.values())
+        who = known.get(host, Identity())
+        yield Observed(host, None if unread else snapshot, who.hardware, who.model, _problem(snapshot))
+
+
+def _problem(snapshot: Snapshot) -> str | None:
+    """Where nothing at all can be read, the reason is the host's, and it is the same for all."""
+    states = list(snapshot.states.values())
+    errors = [state.error for state in states if state.error and state.error not in (UNREAD, UNENDED)]
+    if not errors or any(state.success for state in states):
+        return None
+    return errors[0].partition(": ")[2] or errors[0]  # without the name of the exception

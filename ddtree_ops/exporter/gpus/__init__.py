@@ -1,0 +1,1 @@
+"""What the NVIDIA driver says of the GPUs: through NVML in this process, or through nvidia-smi."""

@@ -1,0 +1,156 @@
+"""One pass over a unit's journal: read on from where the last pass was safe, judge, count, write it down.
+
+A process of its own, so that the exporter needn't hold triage's code and tables in memory:
+
+    python -P -m ddtree_ops.exporter.journal_pass --state DIR --unit ddtree-server@30000.service
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddtree_ops import __version__
+from ddtree_ops.adapters.local import LocalShell
+from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.exporter import journal_reports as reports
+from ddtree_ops.exporter import journal_state, state_file
+from ddtree_ops.exporter.journal_crashes import count_kept
+from ddtree_ops.exporter.journal_news import News
+from ddtree_ops.exporter.journal_source import read_on
+from ddtree_ops.exporter.journal_state import Place, State
+from ddtree_ops.exporter.journal_stretch import Stretches
+from ddtree_ops.ports import Shell
+from ddtree_ops.triage import journal
+from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.forms.sieve import Item
+from ddtree_ops.triage.gate import Gate
+
+#: A second for the judgement (journal_stretch.py), and what journald takes to write a line down.
+SETTLE_SECONDS = 1.1
+_SETTLE_ROUNDS = 12
+_SAVE_SECONDS = 5.0
+_HEAD_LINES = 20_000
+_NICE = 10
+BUSY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What a pass is given. `settle`: seconds to wait for the rest of a failure that is just happening."""
+
+    shell: Shell
+    unit: str
+    directory: Path
+    settle: float = SETTLE_SECONDS
+    sleep: Callable[[float], None] = time.sleep
+    monotonic: Callable[[], float] = time.monotonic
+
+    def run(self) -> State:
+        """Read on, and write the state. Raises OSError, Unreachable, HostCommandFailed; what was written before then stays."""
+        path = state_file.of_unit(self.directory, self.unit)
+        state = load(path, self.unit)
+        floor, state.lines = state.lines, state.lines_before
+        news = News(state, self.shell.host, reports.folder(self.directory, state_file.port_of(self.unit)))
+        stretches = Stretches(state, news.take)
+        self._replay(stretches, state)
+        saved = self.monotonic()
+        for _ in self._read(stretches, state.start):
+            if self.monotonic() - saved >= _SAVE_SECONDS:
+                self._save(path, state, news, floor)
+                saved = self.monotonic()
+        for _ in range(_SETTLE_ROUNDS):
+            if not stretches.pending:
+                break
+            self._settle(stretches)
+        if stretches.pending:
+            stretches.judge()
+        stretches.rest()
+        count_kept(self.shell, state, news)
+        state.complete = True
+        self._save(path, state, news, floor)
+        return state
+
+    def _replay(self, stretches: Stretches, state: State) -> None:
+        """Where the open stretch begins within a run: how that run began."""
+        if state.head is None or state.start is None:
+            return
+        argv, lines = journal.read(self.unit, kernel=True), 0
+        for item in _from_place(self.shell, argv, state.head, stretches):
+            lines += 1 if isinstance(item, JournalEntry) else item.number
+            over = isinstance(item, JournalEntry) and (item.realtime_us or 0) >= state.start.realtime_us
+            if over or lines > _HEAD_LINES or not stretches.replay(item):
+                break
+        stretches.replayed()
+
+    def _read(self, stretches: Stretches, place: Place | None) -> Iterator[None]:
+        argv = journal.read(self.unit, kernel=True)
+        for item in _from_place(self.shell, argv, place, stretches):
+            stretches.feed(item)
+            yield
+
+    def _settle(self, stretches: Stretches) -> None:
+        """After a second without anything more of it, a failure may be judged."""
+        self.sleep(self.settle)
+        last, before = stretches.last, stretches.since
+        assert last is not None and last.cursor is not None  # noqa: S101 - something is pending, so something was read
+        for _ in self._read(stretches, Place(last.cursor, last.realtime_us or 0, inclusive=False)):
+            pass
+        if stretches.since == before and stretches.pending:
+            stretches.judge()
+
+    def _save(self, path: Path, state: State, news: News, floor: int) -> None:
+        news.write()
+        data = state.to_data()
+        data["lines"] = max(floor, state.lines)
+        state_file.write(path, data)
+
+
+def _from_place(shell: Shell, argv: tuple[str, ...], place: Place | None, stretches: Stretches) -> Iterator[Item]:
+    gate = Gate(stretches)
+    for item in read_on(shell, argv, place, lambda: gate):
+        gate.heard(item)
+        yield item
+
+
+def load(path: Path, unit: str) -> State:
+    """What the last pass wrote. A file that can't be used is set aside; what it may have counted isn't counted again."""
+    try:
+        data = state_file.read(path)
+        state = State(unit, program=__version__) if data is None else journal_state.from_data(data, unit)
+    except ValueError as error:
+        written_us = int(path.stat().st_mtime * 1e6)
+        aside = state_file.set_aside(path)
+        sys.stderr.write(f"the state of {unit} can't be used, and is {aside.name} now: {error}\n")
+        state = State(unit, program=__version__)
+        state.counts.silent_us = written_us
+    if state.program != __version__:  # it may name the same failure otherwise
+        state.program, state.counts.silent_us = __version__, state.newest_us
+    return state
+
+
+def main() -> int:
+    """Exit 0: done; 1: the journal can't be read, or the state not written; 3: another pass is at it."""
+    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.journal_pass")
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--unit", required=True)
+    asked = parser.parse_args()
+    os.nice(_NICE)
+    try:
+        with state_file.alone(state_file.of_unit(asked.state, asked.unit)) as is_alone:
+            if not is_alone:
+                return BUSY
+            Pass(LocalShell(), asked.unit, asked.state).run()
+    except (DdtreeOpsError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The long-lived side of the journal collectors: followers, a schedule, and the passes as children of ours."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.exporter.journal_follow import Follower, Sign
+from ddtree_ops.exporter.journal_schedule import REGULAR_SECONDS, Schedule
+from ddtree_ops.ports import Command, Shell
+
+PASS_SECONDS = 1800.0
+BUSY = 3  # a pass's exit code: another one is at it
+#: So long without a pass that ended well: what is told is too old to be called read.
+STALE_SECONDS = 3 * REGULAR_SECONDS
+
+
+def child(shell: Shell, module: str, directory: Path, *words: str) -> Callable[[], None]:
+    """A pass as a process of its own on this machine. It raises what Shell.run does."""
+    argv = (sys.executable, "-P", "-m", f"ddtree_ops.exporter.{module}", "--state", str(directory), *words)
+    command = Command(argv, ok=frozenset({0, BUSY}), timeout=PASS_SECONDS, most_bytes=1 << 16)
+
+    def run() -> None:
+        shell.run(command)
+
+    return run
+
+
+class Watch:
+    """One journal: follows it and runs a pass whenever one is due, in threads of its own."""
+
+    def __init__(self, shell: Shell, argv: tuple[str, ...], signs: re.Pattern[bytes], run: Callable[[], None], name: str) -> None:
+        self._run_pass, self._name = run, name
+        self._schedule = Schedule(time.monotonic())
+        self._changed = threading.Condition()
+        self._closed = False
+        self._well_at = time.monotonic()
+        self._error: str | None = None
+        self._follower = Follower(shell, argv, signs, self._on_sign, name)
+        self._thread = threading.Thread(target=self._run, name=f"pass-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first pass is due at once."""
+        self._follower.start()
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the follower; a pass that runs comes to its own end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._follower.close()
+
+    def check(self) -> None:
+        """Raises DdtreeOpsError if passes have failed for long."""
+        if self._error is not None and time.monotonic() - self._well_at > STALE_SECONDS:
+            raise DdtreeOpsError(f"{self._name}: {self._error}")
+
+    def _on_sign(self, sign: Sign) -> None:
+        with self._changed:
+            self._schedule.sign(sign, time.monotonic())
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while self._wait():
+            error = None
+            try:
+                self._run_pass()
+                self._well_at = time.monotonic()
+            except (DdtreeOpsError, OSError) as raised:
+                error = str(raised)[:300]
+            if error and error != self._error:
+                print(f"{self._name}: the pass failed: {error}", file=sys.stderr, flush=True)  # noqa: T201
+            self._error = error
+
+    def _wait(self) -> bool:
+        """Until a pass is due; False at the end."""
+        with self._changed:
+            while not self._closed:
+                now = time.monotonic()
+                if now >= self._schedule.due:
+                    self._schedule.begin(now)
+                    return True
+                self._changed.wait(self._schedule.due - now)
+        return False

@@ -1,0 +1,155 @@
+"""Controller mode: one sampler for each host of the inventory, over SSH, with the very collectors of a host's own exporter."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.exporter.collector import Collector
+from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
+from ddtree_ops.exporter.target import Target
+from ddtree_ops.ports import Clock
+
+if TYPE_CHECKING:
+    from ddtree_ops.fleet.inventory import Host
+
+REFRESH_SECONDS = 30.0
+UNREAD = "no reading has ended yet"
+
+Collect = Callable[[Target], Sequence[Collector]]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A way to a host that can be closed."""
+
+    target: Target
+    close: Callable[[], None]
+
+
+class Observer:
+    """Reads one host in the background from its beginning to close()."""
+
+    def __init__(self, opened: Opened, collect: Collect, clock: Clock) -> None:
+        self._opened = opened
+        collectors = tuple(collect(opened.target))
+        self._names = tuple(one.name for one in collectors)
+        self._clock = clock
+        self._begun = clock.monotonic()
+        self._sampler = Sampler(collectors, clock)
+        self._sampler.start()
+
+    @property
+    def target(self) -> Target:
+        return self._opened.target
+
+    def snapshot(self) -> Snapshot:
+        """What is known. A collector that has read nothing so far has failed so far: none of them is ever left out."""
+        known = self._sampler.snapshot()
+        unread = CollectorState(False, self._clock.monotonic() - self._begun, None, UNREAD)
+        states = {name: known.states.get(name, unread) for name in self._names}
+        return Snapshot(known.samples, states, known.taken)
+
+    def settled(self, seconds: float) -> Snapshot:
+        """The same; at the beginning it waits so long until every collector has read once."""
+        deadline = self._clock.monotonic() + seconds
+        version = self._sampler.version
+        while any(state.error == UNREAD for state in self.snapshot().states.values()):
+            left = deadline - self._clock.monotonic()
+            if left <= 0:
+                break
+            version = self._sampler.wait(version, left)
+        return self.snapshot()
+
+    def close(self) -> None:
+        """The connection goes first, so that readings which wait for it end."""
+        self._opened.close()
+        self._sampler.close()
+
+
+class Observers:
+    """The hosts that `hosts` names now; asked again every half minute, so that the inventory may change.
+
+    An inventory that can't be read leaves things as they are. Of a host whose connection changed the former one is closed.
+    """
+
+    def __init__(
+        self, hosts: Callable[[], Sequence[Host]], open_host: Callable[[Host], Opened], collect: Collect, clock: Clock
+    ) -> None:
+        self._hosts = hosts
+        self._open = open_host
+        self._collect = collect
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[object, Observer]] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="inventory", daemon=True)
+
+    def start(self) -> None:
+        """Raises InvalidInventory, UsageError: at the beginning there is nothing to fall back to."""
+        self._adopt(self._hosts())
+        self._thread.start()
+
+    def close(self) -> None:
+        """Read no more."""
+        self._closing.set()
+        with self._lock:
+            known, self._known = self._known, {}
+        for _, observer in known.values():
+            observer.close()
+
+    def of(self, host: str) -> Observer | None:
+        """The observer of a host; None for one that isn't in the inventory."""
+        with self._lock:
+            return self._known[host][1] if host in self._known else None
+
+    def snapshots(self) -> Mapping[str, Snapshot]:
+        """What is known of each host, for the page."""
+        with self._lock:
+            known = dict(self._known)
+        return {name: observer.snapshot() for name, (_, observer) in known.items()}
+
+    def refresh(self) -> None:
+        """Take the inventory as it is now. Raises DdtreeOpsError for one that can't be read."""
+        self._adopt(self._hosts())
+
+    def _follow(self) -> None:
+        before = ""
+        while not self._closing.wait(REFRESH_SECONDS):
+            problem = ""
+            try:
+                self.refresh()
+            except DdtreeOpsError as error:
+                problem = error.message
+            if problem and problem != before:
+                print(f"the inventory can't be read, so its hosts stay as they were: {problem}", file=sys.stderr)  # noqa: T201
+            before = problem
+
+    def _adopt(self, hosts: Sequence[Host]) -> None:
+        with self._lock:
+            if self._closing.is_set():
+                return
+            wanted = {host.name: host for host in hosts}
+            gone = [self._known.pop(name) for name in list(self._known) if name not in wanted]
+            for name, host in wanted.items():
+                how = _connection(host)
+                former = self._known.get(name)
+                if former is not None and former[0] == how:
+                    continue
+                self._known[name] = (how, Observer(self._open(host), self._collect, self._clock))
+                gone += [former] if former is not None else []
+        for _, observer in gone:
+            observer.close()
+
+
+def _connection(host: Host) -> object:
+    """What a change of means another connection; one that can't be is told by each reading."""
+    try:
+        return host.connection
+    except DdtreeOpsError as error:
+        return error.message

@@ -1,0 +1,1 @@
+"""The status page: server-rendered HTML that also works without JavaScript, kept fresh by server-sent events."""

@@ -1,0 +1,154 @@
+"""From a snapshot to a HostSight. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ddtree_ops.exporter.catalogue import failures as catalogue_failures
+from ddtree_ops.exporter.catalogue import gpus as catalogue_gpus
+from ddtree_ops.exporter.catalogue import releases, server, speculation, unit
+from ddtree_ops.exporter.sight.history import Rates
+from ddtree_ops.exporter.sight.machine import blind, deploys, drift, gpus
+from ddtree_ops.exporter.sight.model import RANK, Boot, Failure, HostSight, Load, Server, Settings, State, Traffic
+from ddtree_ops.exporter.sight.readings import Observed, Readings
+from ddtree_ops.exporter.sight.state import judge
+from ddtree_ops.units.phases import Phase
+
+# Units are read every few seconds; what is older than this is told as old.
+STALE_SECONDS = 30.0
+_PHASES = tuple(Phase)
+
+
+def sight(
+    observed: Observed, now: float, rates: Mapping[str, Rates] | None = None, readings: Readings | None = None
+) -> HostSight:
+    """What the observer's snapshot comes to at `now` (Unix seconds), with rates by port from history."""
+    readings = readings or Readings(observed.snapshot)
+    state = observed.snapshot.states.get("unit") if observed.snapshot else None
+    read = state.last_success if state else None
+    stale = read is None or now - read > STALE_SECONDS
+    servers = tuple(
+        _server(readings, port, (rates or {}).get(port, Rates()), observed, now) for port in readings.ports(unit.STATE)
+    )
+    found = tuple(sorted(servers, key=lambda one: (RANK[one.state], one.port or 0))) or (_nothing(observed, read),)
+    shown, seen = readings.reuse("gpus", ("gpus", "kernel"), lambda: gpus(readings))
+    return HostSight(
+        host=observed.host,
+        servers=found,
+        hardware=observed.hardware,
+        gpus=shown,
+        gpus_seen=seen,
+        gpus_expected=readings.count(catalogue_gpus.EXPECTED),
+        drift=drift(readings),
+        deploys=readings.reuse("deploys", ("deploys",), lambda: deploys(readings)),
+        deadline=readings.value(releases.DEADMAN),
+        smoke=readings.flag(releases.SMOKE),
+        gate=readings.flag(releases.GATE),
+        gate_length=readings.value(releases.GATE_LENGTH),
+        blind=blind(observed.snapshot),
+        problem=observed.problem,
+        stale=stale,
+        read=read,
+    )
+
+
+def _nothing(observed: Observed, read: float | None) -> Server:
+    settings = Settings(model=observed.model)
+    if observed.problem:
+        return Server(None, State.UNREACHABLE, settings=settings)
+    return Server(None, State.UNKNOWN if read is None else State.ABSENT, settings=settings)
+
+
+def _server(readings: Readings, port: str, rates: Rates, observed: Observed, now: float) -> Server:
+    load, failures = _load(readings, port), readings.reuse(f"failures {port}", ("journal",), lambda: _failures(readings, port))
+    traffic = _traffic(readings, port, rates)
+    active = readings.chosen(unit.STATE, port)
+    started = readings.value(unit.STARTED, port)
+    exit_code, result = readings.count(unit.LAST_EXIT_CODE, port), readings.chosen(unit.LAST_RESULT, port)
+    state, reason = judge(active, load, traffic, failures, started=started, exit_code=exit_code, result=result, now=now)
+    return Server(
+        port=int(port) if port.isascii() and port.isdigit() else None,
+        state=State.UNREACHABLE if observed.problem else state,
+        reason="" if observed.problem else reason,
+        unit=active,
+        started=started,
+        restarts=readings.count(unit.RESTARTS, port),
+        exit_code=exit_code,
+        result=result,
+        load=load,
+        boot=readings.reuse(f"boot {port}", ("boots",), lambda: _boot(readings, port)),
+        traffic=traffic,
+        settings=_settings(readings, port, observed),
+        failures=failures,
+    )
+
+
+def _load(readings: Readings, port: str) -> Load:
+    progress = readings.value(unit.LOAD_PROGRESS, port)
+    return Load(
+        phase=readings.chosen(unit.PHASE, port),
+        progress=None if progress is None else min(1.0, max(0.0, progress)),
+        eta=readings.value(unit.LOAD_ETA, port),
+        elapsed=readings.value(unit.LOAD_ELAPSED, port),
+        usual=readings.value(unit.LOAD_USUAL, port),
+        moved=readings.value(unit.LAST_PROGRESS, port),
+    )
+
+
+def _boot(readings: Readings, port: str) -> Boot:
+    segments = [(sample.labels[1], sample.value) for sample in readings.series(unit.BOOT_SEGMENT, port) if sample.value >= 0]
+    return Boot(
+        segments=tuple(sorted(segments, key=lambda one: _place(one[0]))),
+        seconds=readings.value(unit.BOOT_SECONDS, port),
+        outcomes=tuple((sample.labels[1], int(sample.value)) for sample in readings.series(unit.BOOTS, port)),
+    )
+
+
+def _place(segment: str) -> tuple[int, bool, int]:
+    """Draft segments come after the target's middle phases and before the warm-up (units.phases)."""
+    draft = segment.startswith("draft_")
+    phase = segment.removeprefix("draft_")
+    index = next((index for index, known in enumerate(_PHASES) if known == phase), len(_PHASES))
+    return (1 if draft else 2 if index > _PHASES.index(Phase.GRAPH_CAPTURE) else 0), draft, index
+
+
+def _traffic(readings: Readings, port: str, rates: Rates) -> Traffic:
+    return Traffic(
+        running=readings.count(server.RUNNING, port),
+        queued=readings.count(server.QUEUED, port),
+        kv_used=readings.value(server.KV_USED, port),
+        answers=readings.flag(server.HTTP_UP, port),
+        healthy=readings.flag(server.HEALTH, port),
+        tokens=rates.tokens,
+        acceptance=rates.acceptance,
+        tokens_series=rates.tokens_series,
+        acceptance_series=rates.acceptance_series,
+    )
+
+
+def _settings(readings: Readings, port: str, observed: Observed) -> Settings:
+    roles = {sample.labels[1]: sample.labels[2] for sample in readings.series(releases.INFO, port) if sample.value == 1}
+    told = readings.first(releases.SETTINGS, port)
+    names = dict(zip(releases.SETTINGS.labels, told.labels, strict=True)) if told else {}
+    return Settings(
+        serving=roles.get("serving"),
+        current=roles.get("current"),
+        last_good=roles.get("last_good"),
+        model=names.get("model") or observed.model,
+        draft_model=names.get("draft_model") or None,
+        algorithm=names.get("algorithm") or None,
+        tensor_parallel=names.get("tensor_parallel") or None,
+        budget=readings.count(speculation.BUDGET, port),
+        block=readings.count(speculation.BLOCK, port),
+    )
+
+
+def _failures(readings: Readings, port: str) -> tuple[Failure, ...]:
+    info = {sample.labels[1]: sample.labels for sample in readings.series(catalogue_failures.INFO, port)}
+    found = []
+    for sample in readings.series(catalogue_failures.LAST, port):
+        _, name, kind, role = sample.labels
+        cause, fix = info[name][3:5] if name in info else ("", "")
+        count = readings.count(catalogue_failures.COUNT, port, name)
+        found.append(Failure(name, kind, role, sample.value, count, cause, fix))
+    return tuple(sorted(found, key=lambda one: -one.last))

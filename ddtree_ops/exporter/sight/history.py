@@ -1,0 +1,137 @@
+"""The last minutes of what counters tell: tokens a second, and tokens per verify step. Bounded; resets are no negative rates."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from ddtree_ops.exporter.catalogue import server, speculation
+from ddtree_ops.exporter.sight.readings import Readings, Snapshot
+
+POINTS = 60
+# Longer than a few periods without a reading is a gap, not a slow rate.
+GAP_SECONDS = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The newest values and the series before them, None where nothing was known."""
+
+    tokens: float | None = None
+    acceptance: float | None = None
+    tokens_series: tuple[float | None, ...] = ()
+    acceptance_series: tuple[float | None, ...] = ()
+
+
+@dataclass(slots=True)
+class _Ring:
+    """NaN stands for unknown: a float of an array takes 4 bytes, an object 32."""
+
+    values: array[float] = field(default_factory=lambda: array("f"))
+
+    def put(self, value: float | None) -> None:
+        self.values.append(math.nan if value is None else value)
+        del self.values[:-POINTS]
+
+    def series(self) -> tuple[float | None, ...]:
+        return tuple(None if math.isnan(value) else value for value in self.values)
+
+    @property
+    def last(self) -> float | None:
+        return None if not self.values or math.isnan(self.values[-1]) else self.values[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    at: float
+    generated: float | None
+    committed: float | None
+    steps: float | None
+
+
+@dataclass(slots=True)
+class _Track:
+    before: _Counters | None = None
+    tokens: _Ring = field(default_factory=_Ring)
+    acceptance: _Ring = field(default_factory=_Ring)
+
+    def is_read(self, at: float) -> bool:
+        """The reading of that time was taken in already."""
+        return self.before is not None and self.before.at == at
+
+    def wait(self, now: float) -> None:
+        """No new reading: after a while the series shows a gap."""
+        if self.before is not None and now - self.before.at > GAP_SECONDS:
+            self.before = None
+            self._put(None, None)
+
+    def take(self, read: _Counters) -> None:
+        before, self.before = self.before, read
+        seconds = read.at - before.at if before else 0.0
+        if before is None or not 0 < seconds <= GAP_SECONDS:
+            self._put(None, None)
+            return
+        generated = _grown(before.generated, read.generated)
+        committed, steps = _grown(before.committed, read.committed), _grown(before.steps, read.steps)
+        acceptance = committed / steps if committed is not None and steps else None
+        self._put(None if generated is None else generated / seconds, acceptance)
+
+    @property
+    def rates(self) -> Rates:
+        return Rates(self.tokens.last, self.acceptance.last, self.tokens.series(), self.acceptance.series())
+
+    def _put(self, tokens: float | None, acceptance: float | None) -> None:
+        self.tokens.put(tokens)
+        self.acceptance.put(acceptance)
+
+
+class History:
+    """Tracks by host and port. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, dict[str, _Track]] = {}
+
+    def take(self, host: str, snapshot: Snapshot | None, readings: Readings, now: float) -> None:
+        """One point for every server of the host if it was read again; `now` is Unix time, as the times of readings are."""
+        tracks = self._hosts.setdefault(host, {})
+        at = _read_at(snapshot)
+        if at is None or any(track.is_read(at) for track in tracks.values()):
+            for track in tracks.values():
+                track.wait(now)
+            return
+        for port in readings.ports(server.HTTP_UP, server.GENERATED):
+            tracks.setdefault(port, _Track())
+        for port, track in tracks.items():
+            track.take(_counters(readings, port, at))
+
+    def keep(self, hosts: Collection[str]) -> None:
+        """Forget all others."""
+        self._hosts = {host: tracks for host, tracks in self._hosts.items() if host in hosts}
+
+    def rates(self, host: str) -> Mapping[str, Rates]:
+        """By port."""
+        return {port: track.rates for port, track in self._hosts.get(host, {}).items()}
+
+
+def _read_at(snapshot: Snapshot | None) -> float | None:
+    state = snapshot.states.get("server") if snapshot else None
+    return state.last_success if state else None
+
+
+def _counters(readings: Readings, port: str, now: float) -> _Counters:
+    """The histogram counts per request and step; its `_sum` over `_count` is the acceptance length."""
+    return _Counters(
+        now,
+        readings.value(server.GENERATED, port),
+        readings.value(speculation.LENGTH, port, suffix="_sum"),
+        readings.value(speculation.LENGTH, port, suffix="_count"),
+    )
+
+
+def _grown(before: float | None, now: float | None) -> float | None:
+    """A counter that fell was reset to nought: what it shows now came since (as Prometheus' rate() counts)."""
+    if before is None or now is None:
+        return None
+    return now - before if now >= before else now

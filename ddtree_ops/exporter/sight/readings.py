@@ -1,0 +1,112 @@
+"""Samples by family and labels, as questions are asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Protocol, TypeVar
+
+from ddtree_ops.exporter.metric import Metric, Sample
+
+T = TypeVar("T")
+#: By name: the samples that were read, and what they came to.
+Made = dict[str, tuple[tuple[Sequence[Sample], ...], Any]]
+
+
+class CollectorState(Protocol):
+    """How a collector's last reading went; `last_success` is Unix time."""
+
+    @property
+    def success(self) -> bool: ...
+    @property
+    def last_success(self) -> float | None: ...
+
+
+class Snapshot(Protocol):
+    """What a sampler holds: samples and state by collector."""
+
+    @property
+    def samples(self) -> Mapping[str, Sequence[Sample]]: ...
+    @property
+    def states(self) -> Mapping[str, CollectorState]: ...
+    @property
+    def taken(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A host as its observer has it now: `snapshot` is None before the first reading, `problem` says why there is none newer."""
+
+    host: str
+    snapshot: Snapshot | None
+    hardware: str | None = None
+    model: str | None = None
+    problem: str | None = None
+
+
+class Readings:
+    """One snapshot, each collector's samples indexed when they are first asked for. Values that are no number count as not told.
+
+    What was `made` of samples that are still the same is taken over from the host's former readings (`reuse`).
+    """
+
+    def __init__(self, snapshot: Snapshot | None, made: Made | None = None) -> None:
+        self._samples = snapshot.samples if snapshot else {}
+        self._by: dict[str, dict[str, dict[str, list[Sample]]]] = {}
+        self.made: Made = {} if made is None else made
+
+    def reuse(self, name: str, collectors: Sequence[str], make: Callable[[], T]) -> T:
+        """What `make` gives, which reads nothing but these collectors' samples."""
+        read = tuple(self._samples.get(collector, ()) for collector in collectors)
+        kept = self.made.get(name)
+        if kept is None or any(old is not new for old, new in zip(kept[0], read, strict=True)):
+            kept = self.made[name] = (read, make())
+        made: T = kept[1]
+        return made
+
+    def first(self, metric: Metric, *labels: str, suffix: str = "") -> Sample | None:
+        """The series whose first labels are these."""
+        return next(iter(self.series(metric, *labels, suffix=suffix)), None)
+
+    def value(self, metric: Metric, *labels: str, suffix: str = "") -> float | None:
+        sample = self.first(metric, *labels, suffix=suffix)
+        return sample.value if sample else None
+
+    def count(self, metric: Metric, *labels: str) -> int | None:
+        value = self.value(metric, *labels)
+        return None if value is None else int(value)
+
+    def flag(self, metric: Metric, *labels: str) -> bool | None:
+        value = self.value(metric, *labels)
+        return None if value is None else value > 0
+
+    def chosen(self, metric: Metric, *labels: str) -> str | None:
+        """The last label of the series that is 1: of states, results and phases, one is."""
+        return next((sample.labels[-1] for sample in self.series(metric, *labels) if sample.value == 1), None)
+
+    def series(self, metric: Metric, *labels: str, suffix: str = "") -> Sequence[Sample]:
+        """All whose first labels are these."""
+        family = self._index(metric.collector).get(metric.name + suffix)
+        if family is None:
+            return ()
+        if not labels:
+            return [sample for samples in family.values() for sample in samples]
+        found = family.get(labels[0], ())
+        return found if len(labels) == 1 else [sample for sample in found if sample.labels[: len(labels)] == labels]
+
+    def ports(self, *metrics: Metric) -> tuple[str, ...]:
+        """Every value of label `port` in these families, the smallest number first."""
+        found = {sample.labels[0] for metric in metrics for sample in self.series(metric)}
+        return tuple(sorted(found, key=lambda port: (len(port), port)))
+
+    def _index(self, collector: str) -> dict[str, dict[str, list[Sample]]]:
+        """By name, then by first label."""
+        found = self._by.get(collector)
+        if found is None:
+            found = self._by[collector] = {}
+            for sample in self._samples.get(collector, ()):
+                if sample.le is None and isfinite(sample.value):
+                    family = found.setdefault(sample.metric.name + sample.suffix, {})
+                    family.setdefault(sample.labels[0] if sample.labels else "", []).append(sample)
+        return found

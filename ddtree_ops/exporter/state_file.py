@@ -1,0 +1,111 @@
+"""A small JSON file of ours that is whole or absent, whatever the instant at which its writer is killed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_MOST_BYTES = 4 << 20
+_SET_ASIDE = 3
+_MODE = 0o640
+_UNIT = re.compile(r"ddtree-server@(\d{1,5})\.service")
+
+
+def of_unit(directory: Path, unit: str) -> Path:
+    """Where the journal pass of a unit keeps what it knows. Raises ValueError for a unit that isn't a server of ours."""
+    return directory / f"journal-{port_of(unit)}.json"
+
+
+def port_of(unit: str) -> int:
+    """The port of a server's unit. Raises ValueError for another unit."""
+    found = _UNIT.fullmatch(unit)
+    if found is None:
+        raise ValueError(f"not a server's unit: {unit[:80]!r}")
+    return int(found[1])
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Write a file in the place of the old one: a reader, or a reboot, sees the old or the new one, whole. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _MODE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def write(path: Path, data: Mapping[str, Any]) -> None:
+    """The same for an object. Raises OSError."""
+    replace(path, json.dumps(data, separators=(",", ":")).encode())
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """The object; None if there is no file. Raises ValueError where it is damaged, OSError where it can't be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"{path.name} is larger than {_MOST_BYTES >> 20} MiB")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} holds no object")
+    return found
+
+
+def set_aside(path: Path) -> Path:
+    """Give a file that can't be used another name, so that a person may look at it; the newest three are kept. Raises OSError."""
+    number = 1 + max((_number(old) for old in path.parent.glob(f"{path.name}.aside-*")), default=0)
+    target = path.with_name(f"{path.name}.aside-{number}")
+    path.replace(target)
+    for old in path.parent.glob(f"{path.name}.aside-*"):
+        if _number(old) <= number - _SET_ASIDE:
+            old.unlink(missing_ok=True)
+    return target
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Whether nobody else is about to replace this file; nobody can be, within. Leftovers of killed ones go. Raises OSError."""
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for left in path.parent.glob(f".{path.name}.*"):
+            left.unlink(missing_ok=True)
+        is_alone = True
+    except BlockingIOError:
+        is_alone = False
+    try:
+        yield is_alone
+    finally:
+        os.close(descriptor)
+
+
+def _number(path: Path) -> int:
+    text = path.name.rpartition("-")[2]
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def _sync_directory(directory: Path) -> None:
+    """So that the new name outlives a power cut (fsync(2))."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,130 @@
+"""The file of --web-config, in the form of Prometheus' exporter-toolkit (docs/web-configuration.md there): TLS and basic auth.
+
+What isn't known here is refused, not passed over: a setting that someone relies on must never be silently without effect.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ddtree_ops.errors import UsageError
+from ddtree_ops.exporter.web.passwords import UnknownHashError, checker
+
+_MOST_BYTES = 1 << 20
+_TLS_KEYS = frozenset({"cert_file", "key_file", "min_version", "client_ca_file", "client_auth_type"})
+_VERSIONS = ("TLS12", "TLS13")
+_CLIENT_AUTH = ("NoClientCert", "RequireAndVerifyClientCert")
+_MOST_USERS = 64
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Paths are absolute; without `client_ca` no certificate is asked of clients."""
+
+    cert: Path
+    key: Path
+    min_version: str = "TLS12"
+    client_ca: Path | None = None
+
+
+@dataclass(frozen=True)
+class WebConfig:
+    """`users`: hashes by name, never shown."""
+
+    tls: Tls | None = None
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def load(path: Path) -> WebConfig:
+    """Raises UsageError: the file, the key, and what was expected; never a hash."""
+    data = _mapping(_yaml(path), f"{path}", {"tls_server_config", "basic_auth_users"})
+    tls, users = data.get("tls_server_config"), data.get("basic_auth_users")
+    config = WebConfig(
+        None if tls is None else _tls(path, _mapping(tls, f"{path}: tls_server_config", _TLS_KEYS)),
+        {} if users is None else _users(path, users),
+    )
+    if config.users:
+        refuse_open(path, "holds password hashes")
+    if config.tls:
+        refuse_open(config.tls.key, "is the key of the certificate")
+    return config
+
+
+def refuse_open(path: Path, what: str) -> None:
+    """Raises UsageError if other users may read or write a file."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    if mode & (stat.S_IROTH | stat.S_IWOTH):
+        raise UsageError(f"{path} {what}, but every user may read or write it (mode {mode:04o})", hint=f"chmod o-rw {path}")
+
+
+def _yaml(path: Path) -> Any:
+    import yaml  # noqa: PLC0415 - a megabyte that is only needed with this file
+
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise UsageError(f"{path}: more than 1 MiB")
+        return yaml.load(text, yaml.CSafeLoader) or {}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", hint="--web-config FILE must be readable by the exporter's user") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else f"{path}"
+        raise UsageError(f"{where}: no YAML: {getattr(error, 'problem', None) or 'too deep'}") from error
+
+
+def _mapping(data: Any, where: str, keys: set[str] | frozenset[str]) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise UsageError(f"{where}: expected keys and values")
+    unknown = sorted(str(key)[:40] for key in data if key not in keys)
+    if unknown:
+        raise UsageError(f"{where}: unknown key {unknown[0]!a}", hint="known here: " + ", ".join(sorted(keys)))
+    return data
+
+
+def _tls(path: Path, data: Mapping[str, Any]) -> Tls:
+    where = f"{path}: tls_server_config"
+    version = _one_of(data.get("min_version", "TLS12"), _VERSIONS, f"{where}: min_version")
+    auth = _one_of(data.get("client_auth_type", _CLIENT_AUTH[0]), _CLIENT_AUTH, f"{where}: client_auth_type")
+    ca = data.get("client_ca_file")
+    if (ca is not None) != (auth == _CLIENT_AUTH[1]):
+        raise UsageError(f"{where}: client_ca_file and client_auth_type: {_CLIENT_AUTH[1]} need each other")
+    files = [_file(path, data.get(key), f"{where}: {key}") for key in ("cert_file", "key_file")]
+    return Tls(files[0], files[1], version, None if ca is None else _file(path, ca, f"{where}: client_ca_file"))
+
+
+def _file(config: Path, value: Any, where: str) -> Path:
+    """Relative names are taken from the configuration's own directory, as the toolkit takes them."""
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"{where}: expected the path of a file")
+    return Path(os.path.normpath(config.absolute().parent / value))
+
+
+def _one_of(value: Any, known: tuple[str, ...], where: str) -> str:
+    if value not in known:
+        raise UsageError(f"{where}: expected one of {', '.join(known)}")
+    return str(value)
+
+
+def _users(path: Path, data: Any) -> dict[str, str]:
+    where = f"{path}: basic_auth_users"
+    if not isinstance(data, dict) or not 0 < len(data) <= _MOST_USERS:
+        raise UsageError(f"{where}: expected 1 to {_MOST_USERS} names with the hashes of their passwords")
+    for name, hashed in data.items():
+        if not isinstance(name, str) or not name or ":" in name or not isinstance(hashed, str):
+            raise UsageError(f"{where}: expected a name without a colon, and the hash of its password as text")
+        try:
+            checker(hashed)
+        except UnknownHashError as error:
+            hint = "make one with `ddtree-ops exporter --hash-password`"
+            raise UsageError(f"{where}: {ascii(name)[:60]}: {error}", hint=hint) from None
+    return dict(data)

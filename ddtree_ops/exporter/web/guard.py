@@ -1,0 +1,144 @@
+"""Who may ask, and over what: TLS and basic auth by the file of --web-config, read again whenever it or a certificate changed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import ssl
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from ddtree_ops.errors import UsageError
+from ddtree_ops.exporter.web.config import Tls, WebConfig, load
+from ddtree_ops.exporter.web.passwords import checker
+
+_MOST_REMEMBERED = 256
+_LONGEST_HEADER = 4096
+_Stamp = tuple[tuple[str, int, int, int], ...]
+
+
+class Guard:
+    """Asked at each connection. A change that can't be used is logged, and what was there before stays in force."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Raises UsageError for a file that can't be used."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._stamp: _Stamp = ()
+        self.config = WebConfig()
+        self._context: ssl.SSLContext | None = None
+        self._passwords = _Passwords({})
+        if path is not None:
+            self._take(path)
+
+    @property
+    def authenticates(self) -> bool:
+        """A password or a client's certificate is asked for."""
+        return bool(self.config.users) or bool(self.config.tls and self.config.tls.client_ca)
+
+    def tls(self) -> ssl.SSLContext | None:
+        """For a new connection; None for plain HTTP."""
+        self._refresh()
+        return self._context
+
+    def allows(self, authorization: str | None) -> bool:
+        """Is this an Authorization header of one of the users? True for every one if there are none."""
+        return not self.config.users or self._passwords.right(authorization or "")
+
+    def _refresh(self) -> None:
+        if self._path is None:
+            return
+        with self._lock:
+            stamp = self._stamped(self._path)
+            if stamp == self._stamp:
+                return
+            self._stamp = stamp
+            try:
+                self._take(self._path)
+            except UsageError as error:
+                print(f"--web-config: {error.message}; the former settings stay", file=sys.stderr, flush=True)  # noqa: T201
+
+    def _take(self, path: Path) -> None:
+        config = load(path)
+        context = None if config.tls is None else _context(config.tls)
+        passwords = self._passwords if config.users == self.config.users else _Passwords(config.users)
+        self.config, self._context, self._passwords = config, context, passwords
+        self._stamp = self._stamped(path)
+
+    def _stamped(self, path: Path) -> _Stamp:
+        tls = self.config.tls
+        files = (path, tls.cert, tls.key, tls.client_ca) if tls else (path,)
+        return tuple(_stat(file) for file in files if file is not None)
+
+
+class _Passwords:
+    """Checks hashes, and remembers what was right: bcrypt and scrypt take a good part of a second on purpose."""
+
+    def __init__(self, users: Mapping[str, str]) -> None:
+        self._checks = {name: checker(hashed) for name, hashed in users.items()}
+        # As slow as a right name's, so that the time doesn't tell which names there are.
+        self._nobody = next(iter(self._checks.values()), lambda _password: False)
+        self._key = os.urandom(32)
+        self._right: set[bytes] = set()
+
+    def right(self, authorization: str) -> bool:
+        name, password = _basic(authorization)
+        if name is None:
+            return False
+        digest = hmac.digest(self._key, f"{name}:{password}".encode("utf-8", "surrogateescape"), hashlib.sha256)
+        if digest in self._right:  # of a key that nobody knows: what the time tells of the digest is worth nothing
+            return True
+        check = self._checks.get(name)
+        if not (check or self._nobody)(password) or check is None:
+            return False
+        if len(self._right) < _MOST_REMEMBERED:
+            self._right.add(digest)
+        return True
+
+
+def _basic(authorization: str) -> tuple[str | None, str]:
+    """Name and password of `Basic <base64>` (RFC 7617); no name for anything else."""
+    scheme, _, encoded = authorization.strip().partition(" ")
+    if scheme.lower() != "basic" or len(encoded) > _LONGEST_HEADER:
+        return None, ""
+    try:
+        decoded = base64.b64decode(encoded.strip(), validate=True).decode("utf-8", "surrogateescape")
+    except (binascii.Error, ValueError):
+        return None, ""
+    name, colon, password = decoded.partition(":")
+    return (name, password) if colon else (None, "")
+
+
+def _context(tls: Tls) -> ssl.SSLContext:
+    """Raises UsageError, naming the file."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3 if tls.min_version == "TLS13" else ssl.TLSVersion.TLSv1_2
+    try:
+        # A key with a passphrase would make OpenSSL ask a terminal for it: an empty one is wrong at once.
+        context.load_cert_chain(tls.cert, tls.key, password=lambda: "")
+    except (OSError, ValueError) as error:  # SSLError is an OSError
+        raise UsageError(f"{tls.cert}, {tls.key}: no certificate with its key: {_reason(error)}") from error
+    if tls.client_ca is not None:
+        try:
+            context.load_verify_locations(tls.client_ca)
+        except OSError as error:
+            raise UsageError(f"{tls.client_ca}: no certificates: {_reason(error)}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "reason", None) or getattr(error, "strerror", None) or type(error).__name__
+
+
+def _stat(path: Path) -> tuple[str, int, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path), 0, 0, 0
+    return str(path), found.st_mtime_ns, found.st_ino, found.st_size

@@ -1,0 +1,50 @@
+"""What a route's handler gets and gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+EVENTS = "text/event-stream; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A GET or HEAD. `path` is decoded and has no query; `query` the first value of each name; `params` what the route's
+    pattern caught; `headers` by lower-case names. All of it is what a client says.
+    """
+
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    client: str = ""
+
+
+@dataclass(frozen=True)
+class Response:
+    """A whole body, or an iterator for a stream: each piece is sent at once, and the iterator is closed when the client is gone.
+
+    A stream should yield at least every 15 s (a comment in server-sent events), else a client that is gone keeps its place.
+    """
+
+    status: int = 200
+    content_type: str = TEXT
+    body: bytes | Iterator[bytes] = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def text(content: str, status: int = 200) -> Response:
+    """A few words, with a line break at the end."""
+    return Response(status, TEXT, (content + "\n").encode("utf-8", "replace"))
+
+
+def json_document(data: Any, status: int = 200) -> Response:
+    """A JSON document."""
+    return Response(status, JSON, (json.dumps(data) + "\n").encode())

@@ -1,0 +1,1 @@
+"""Dashboards as pictures: the data of every panel, drawn in the dashboard's grid about as Grafana does."""

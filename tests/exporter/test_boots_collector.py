@@ -1,0 +1,101 @@
+"""Boots are counted once, over restarts of the exporter and over the fifty that the launcher keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ddtree_ops.errors import HostCommandFailed
+from ddtree_ops.exporter.catalogue import unit as catalogue
+from ddtree_ops.exporter.collectors.boots import BootsCollector
+from ddtree_ops.exporter.metric import Metric, Sample
+from ddtree_ops.ports import Command, Completed
+from ddtree_ops.units.eta import Boot, Outcome, read_history
+from tests.exporter.said_shell import LIST, SaidShell, recorded, target
+
+RECORD = read_history(recorded("boots.jsonl").splitlines())[0]
+
+
+def boot(number: int, outcome: Outcome = Outcome.READY, **changes: object) -> Boot:
+    fields = {"invocation": f"{number:032x}", "started": f"2026-11-30T08:{number:02}:00.000Z", "outcome": outcome, **changes}
+    return replace(RECORD, **fields)  # type: ignore[arg-type]
+
+
+def text(*boots: Boot) -> str:
+    return "".join(each.to_json() + "\n" for each in boots)
+
+
+def collector(state: Path | None, *boots: Boot) -> tuple[BootsCollector, SaidShell]:
+    found, shell = target(list=LIST, boots=text(*boots), current="releases/lab-1\n")
+    return BootsCollector(found, state), shell
+
+
+def totals(found: BootsCollector) -> dict[str, float]:
+    return {sample.labels[1]: sample.value for sample in found.read() if sample.metric is catalogue.BOOTS and sample.value}
+
+
+def values(samples: list[Sample], metric: Metric) -> list[float]:
+    return [sample.value for sample in samples if sample.metric is metric]
+
+
+def test_counted_once(tmp_path: Path) -> None:
+    first, shell = collector(tmp_path, boot(1), boot(2))
+    assert totals(first) == {}
+    shell.answers["env LC_ALL=C.UTF-8 cat"] = text(boot(1), boot(2), boot(3, Outcome.CRASHED), boot(4))
+    assert totals(first) == totals(first) == {"crashed": 1.0, "ready": 1.0}
+    again, _ = collector(tmp_path, boot(2), boot(3, Outcome.CRASHED), boot(4), boot(5, Outcome.CRASHED))
+    assert totals(again) == {"crashed": 2.0, "ready": 1.0}
+
+
+def test_fifty_boots_while_it_was_away_and_a_file_that_vanished(tmp_path: Path) -> None:
+    first, _ = collector(tmp_path, boot(1))
+    totals(first)
+    again, shell = collector(tmp_path, *(boot(number, Outcome.STALLED) for number in range(5, 55)))
+    assert totals(again) == {"stalled": 50.0}
+    del shell.answers["env LC_ALL=C.UTF-8 cat"]
+    assert totals(again) == {"stalled": 50.0}
+
+
+def test_the_first_boot_of_a_host_counts(tmp_path: Path) -> None:
+    first, shell = collector(tmp_path)
+    assert totals(first) == {}
+    shell.answers["env LC_ALL=C.UTF-8 cat"] = text(boot(1, Outcome.REFUSED))
+    assert totals(first) == {"refused": 1.0}
+
+
+def test_damaged_counts_are_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "boots.json").write_text("{torn")
+    first, _ = collector(tmp_path, boot(1))
+    assert totals(first) == {}
+    assert len(list(tmp_path.glob("boots.json.aside-*"))) == 1
+
+
+def test_usual_seconds_are_those_of_this_release_else_of_any() -> None:
+    boots = [boot(n, release="lab-1", seconds=float(n)) for n in (1, 2, 9)]
+    other = boot(10, release="lab-0", seconds=100.0)
+    crashed = boot(11, Outcome.CRASHED, release="lab-1", seconds=500.0)
+    assert values(list(collector(None, *boots, other, crashed)[0].read()), catalogue.LOAD_USUAL) == [2.0]
+    assert values(list(collector(None, other)[0].read()), catalogue.LOAD_USUAL) == [100.0]
+    assert values(list(collector(None, crashed)[0].read()), catalogue.LOAD_USUAL) == []
+
+
+def test_segments_of_the_last_boot_are_of_known_names() -> None:
+    odd = boot(3, segments=(("weights", 1.0), ("draft_weights", 2.0), ("weights", 3.0), ("a prompt", 9.0)))
+    samples = list(collector(None, boot(1), odd)[0].read())
+    found = {sample.labels[1]: sample.value for sample in samples if sample.metric is catalogue.BOOT_SEGMENT}
+    assert found == {"weights": 4.0, "draft_weights": 2.0}
+    assert values(samples, catalogue.BOOT_SECONDS) == [odd.seconds]
+
+
+def test_a_file_that_may_not_be_read_is_an_error_and_not_an_empty_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, shell = collector(None)
+    run = shell.run
+
+    def denied(command: Command) -> Completed:
+        return Completed(command, 1, "", "cat: 30000.jsonl: Permission denied", 0.0) if "cat" in command.argv else run(command)
+
+    monkeypatch.setattr(shell, "run", denied)
+    with pytest.raises(HostCommandFailed, match="Permission denied"):
+        found.read()

@@ -1,0 +1,99 @@
+"""Collectors that share one connection: kept, renewed, bounded, and one failure for all of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from ddtree_ops.errors import HostTimedOut, Unreachable
+from ddtree_ops.exporter.remote import COMMANDS_AT_ONCE, RemoteShell
+from tests.exporter.lines import LIST, Line, shell
+
+
+def together(number: int, work: Callable[[], object]) -> list[threading.Thread]:
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_a_connection_is_kept_and_renewed_when_it_is_lost() -> None:
+    line = Line()
+    remote = shell(line)
+    for _ in range(3):
+        remote.run(LIST)
+    assert line.connects == 1
+    line.cut()
+    remote.run(LIST)
+    assert line.connects == 2
+
+
+def test_a_connection_that_only_looks_alive_is_given_up() -> None:
+    line = Line()
+    remote = shell(line)
+    remote.run(LIST)
+    line.mute = True
+    for _ in range(3):
+        with pytest.raises(Unreachable):
+            remote.run(LIST)
+    line.mute = False
+    remote.run(LIST)
+    assert line.connects == 2
+
+
+def test_ten_collectors_wait_for_one_connect() -> None:
+    line = Line(reachable=False, slow=0.1)
+    now = [0.0]
+    remote = shell(line, lambda: now[0])
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        with pytest.raises(Unreachable) as caught:
+            remote.run(LIST)
+        failed.append(caught.value)
+
+    for thread in together(10, work):
+        thread.join(5)
+    assert (len(failed), line.connects) == (10, 1)
+    now[0] += 6
+    line.reachable = True
+    remote.run(LIST)
+    assert line.connects == 2
+
+
+def test_so_many_commands_at_once_and_no_more() -> None:
+    line = Line()
+    line.gate.clear()
+    remote = shell(line)
+    threads = together(COMMANDS_AT_ONCE, lambda: remote.run(LIST))
+    while line.running < COMMANDS_AT_ONCE:
+        time.sleep(0.005)
+    with pytest.raises(HostTimedOut):
+        remote.run(LIST)
+    line.gate.set()
+    for thread in threads:
+        thread.join(5)
+    remote.run(LIST)
+    assert line.most == COMMANDS_AT_ONCE
+
+
+def test_hosts_that_are_connected_do_not_wait_for_those_that_connect() -> None:
+    connects = threading.BoundedSemaphore(1)
+    good, bad = Line(), Line(reachable=False, slow=1.0)
+    near = RemoteShell(good, connects)
+    near.run(LIST)
+
+    def fail() -> None:
+        with pytest.raises(Unreachable):
+            RemoteShell(bad, connects).run(LIST)
+
+    (thread,) = together(1, fail)
+    while not bad.connects:
+        time.sleep(0.005)
+    begun = time.monotonic()
+    near.run(LIST)
+    assert time.monotonic() - begun < 0.5
+    thread.join(5)

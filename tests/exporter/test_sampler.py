@@ -1,0 +1,129 @@
+"""A collector that raises, hangs or talks nonsense costs only itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from ddtree_ops.adapters.clock import SystemClock
+from ddtree_ops.errors import Unreachable
+from ddtree_ops.exporter.bounds import LONGEST_LABEL, bounded
+from ddtree_ops.exporter.catalogue import failures, speculation, unit
+from ddtree_ops.exporter.metric import Sample
+from ddtree_ops.exporter.sampler import Sampler
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Script:
+    """Gives one answer after the other; the last one for ever."""
+
+    def __init__(self, name: str, *answers: Sequence[Sample] | Exception, period: float = 5.0) -> None:
+        self.name = name
+        self.period = period
+        self.readings = 0
+        self._answers = answers
+
+    def read(self) -> Sequence[Sample]:
+        answer = self._answers[min(self.readings, len(self._answers) - 1)]
+        self.readings += 1
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Hanging(Script):
+    def __init__(self) -> None:
+        super().__init__("boots", [], period=0.05)
+        self.free = threading.Event()
+
+    def read(self) -> Sequence[Sample]:
+        self.free.wait(10)
+        return []
+
+
+READY = Sample(unit.READY, 1.0, ("30000",))
+
+
+def test_samples_outlive_three_periods_of_failures_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    sampler = Sampler([Script("unit", [READY], Unreachable("gone\n\x1b[31m"))], clock, lambda: clock.now)
+    assert sampler.read_once().value(unit.READY, "30000") == 1.0
+    kept = []
+    for _ in range(4):
+        clock.now += 5.0
+        snapshot = sampler.read_once()
+        kept.append(snapshot.value(unit.READY, "30000"))
+    assert kept == [1.0, 1.0, 1.0, None]
+    state = snapshot.states["unit"]
+    assert (state.success, state.last_success, state.error) == (False, 1000.0, "Unreachable: gone [31m")
+    assert capsys.readouterr().err == "collector unit: Unreachable: gone [31m\n"  # once, not at each reading
+
+
+def test_one_that_raises_anything_leaves_the_others_alone() -> None:
+    sampler = Sampler([Script("boots", RecursionError()), Script("unit", [READY])], Clock())
+    snapshot = sampler.read_once()
+    assert not snapshot.states["boots"].success
+    assert snapshot.states["unit"].success
+    assert snapshot.value(unit.READY, "30000") == 1.0
+
+
+def test_one_that_hangs_shows_as_failed_while_the_others_go_on() -> None:
+    hanging, quick = Hanging(), Script("unit", [READY], period=0.02)
+    sampler = Sampler([hanging, quick], SystemClock())
+    sampler.start()
+    try:
+        deadline = time.monotonic() + 5
+        while (quick.readings < 5 or "boots" not in sampler.snapshot().states) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        snapshot = sampler.snapshot()
+        assert sampler.alive
+        assert not snapshot.states["boots"].success
+        assert snapshot.states["unit"].success
+    finally:
+        hanging.free.set()
+        sampler.close()
+    assert not sampler.alive
+
+
+def test_wait_wakes_with_the_next_reading() -> None:
+    quick = Script("unit", [READY], period=0.02)
+    sampler = Sampler([quick], SystemClock())
+    assert sampler.wait(0, 0.01) == 0
+    sampler.start()
+    assert sampler.wait(sampler.version, 5.0) > 0
+    sampler.close()
+
+
+def test_what_a_collector_may_not_hand_over() -> None:
+    unfit = [
+        Sample(failures.TOTAL, 1.0, ("30000", "oom", "root")),  # another collector's
+        Sample(unit.READY, 1.0),  # labels missing
+        Sample(unit.READY, 1.0, ("30001",), "_bucket", "1"),  # no histogram
+        READY,
+        READY,  # there already
+        *(Sample(unit.READY, 1.0, (str(port),)) for port in range(1, 9)),  # at most 4
+    ]
+    fit, dropped = bounded("unit", unfit)
+    assert [sample.labels[0] for sample in fit] == ["30000", "1", "2", "3"]
+    assert dropped == 9
+    buckets = [
+        Sample(speculation.LENGTH, 1.0, ("30000",), "_bucket", "1.0"),
+        Sample(speculation.LENGTH, 1.0, ("30000",), "_bucket"),
+    ]
+    assert bounded("server", buckets)[1] == 1
+
+
+def test_labels_are_cleaned_and_cut() -> None:
+    (found,), _ = bounded("unit", [Sample(unit.READY, 1.0, ("a\n\x1b\u202e\ud800b" + "x" * 999,))])
+    assert found.labels[0].startswith("a    bxxx")
+    assert len(found.labels[0]) == LONGEST_LABEL

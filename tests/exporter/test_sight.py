@@ -1,0 +1,146 @@
+"""What a snapshot comes to, and what is shown when nothing is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddtree_ops.exporter.sight.build import sight
+from ddtree_ops.exporter.sight.history import GAP_SECONDS, POINTS
+from ddtree_ops.exporter.sight.model import HostSight, State
+from ddtree_ops.exporter.sight.readings import Observed
+from ddtree_ops.exporter.sight.sights import Sights
+from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
+from tests.exporter.fleet_model import NOW, Model, observed, read_later
+
+CRASH = ("a1b2c3d4e5f60718", "graph_token_count_mismatch", "root", 60.0)
+REFUSED = ("c" * 16, "request_error", "request", 60.0)
+LOADING = Model("h", state="activating", phase="weights", progress=0.43, eta=214, moved=1, answers=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "state", "reason"),
+    [
+        (Model("h"), State.SERVING, ""),
+        (Model("h", answers=0), State.SERVING, "doesn't answer /metrics"),
+        (LOADING, State.LOADING, ""),
+        (replace(LOADING, moved=179), State.LOADING, ""),
+        (replace(LOADING, moved=181), State.STALLED, ""),
+        (replace(LOADING, failures=(CRASH,)), State.FAILED, "died while loading"),
+        (replace(LOADING, failures=(CRASH,), age=30), State.LOADING, ""),  # the failure is the former start's
+        (replace(LOADING, phase="none", progress=None, moved=None, exit_code=70), State.FAILED, "crashed, is restarted"),
+        (Model("h", answers=0, failures=(CRASH,)), State.FAILED, "went down; systemd waits for its processes"),
+        (Model("h", failures=(CRASH,)), State.SERVING, ""),  # it still answers
+        (
+            Model("h", answers=0, failures=(("a" * 16, "request_error", "request", 60.0),)),
+            State.SERVING,
+            "doesn't answer /metrics",
+        ),
+        (Model("h", state="failed", exit_code=75), State.FAILED, "ended as stalled"),
+        (Model("h", state="failed", exit_code=9, result="signal"), State.FAILED, "signal"),
+        (Model("h", state="inactive", phase="none"), State.STOPPED, ""),
+        (Model("h", state="deactivating"), State.STOPPING, ""),
+        (Model("h", state=None), State.ABSENT, ""),
+        (Model("h", state=None, problem="no route to host"), State.UNREACHABLE, ""),
+        (Model("h", problem="no route to host"), State.UNREACHABLE, ""),
+    ],
+)
+def test_state(model: Model, state: State, reason: str) -> None:
+    found = sight(observed(model), NOW)
+    assert (found.state, found.servers[0].reason) == (state, reason)
+
+
+def test_nothing_read_is_unknown_and_no_nought() -> None:
+    found = sight(Observed("h", Snapshot({}, {}, NOW)), NOW)
+    assert (found.state, found.drift_items, found.stale) == (State.UNKNOWN, None, True)
+    traffic, load = found.servers[0].traffic, found.servers[0].load
+    assert {traffic.running, traffic.queued, traffic.tokens, traffic.acceptance, load.progress, load.eta} == {None}
+
+
+def test_values_that_are_no_numbers_are_unknown() -> None:
+    model = replace(LOADING, eta=float("nan"), running=float("inf"))
+    server = sight(observed(model), NOW).servers[0]
+    assert (server.load.eta, server.traffic.running) == (None, None)
+
+
+def test_what_a_host_says() -> None:
+    found = sight(
+        observed(Model("h", drift={"file": 2, "link": 1}, gpus=7, failures=(CRASH, ("b" * 16, "nccl", "noise", 5.0)))), NOW
+    )
+    assert (found.drift, found.drift_items) == ((("file", 2), ("link", 1)), 3)
+    assert (found.gpus_seen, found.gpus_expected, len(found.gpus)) == (7, 8, 7)
+    assert [deploy.event for deploy in found.deploys] == ["deploy", "deploy", "stop"]
+    server = found.servers[0]
+    assert [name for name, _ in server.boot.segments][-3:] == ["draft_weights", "draft_graph_capture", "warmup"]
+    assert (server.failures[0].kind, server.last_failure and server.last_failure.kind) == ("nccl", "graph_token_count_mismatch")
+    assert (server.settings.budget, server.settings.draft_model) == (32, "Qwen3-Coder-480B-A35B-FP8-DFlash")
+
+
+def _follow(models: list[tuple[float, Model]]) -> HostSight:
+    sights = Sights()
+    found = observed(models[0][1], NOW)
+    last: HostSight | None = None
+    at = NOW
+    for seconds, model in models:
+        at += seconds
+        found = read_later(found, model, seconds)
+        last = sights.update((found,), at)[0]
+    assert last is not None
+    return last
+
+
+def test_rates_come_from_counters_and_survive_a_reset() -> None:
+    model = Model("h")
+    steps = [(0.0, model)]
+    for generated in (500.0, 1000.0, 250.0):  # the third is a restarted server's
+        steps.append((5.0, replace(model, generated=generated, committed=generated, steps=generated / 4)))
+    traffic = _follow(steps).servers[0].traffic
+    assert traffic.tokens_series == (None, 100.0, 100.0, 50.0)
+    assert (traffic.tokens, traffic.acceptance) == (50.0, 4.0)
+
+
+def test_idle_is_nought_tokens_but_no_acceptance() -> None:
+    model = Model("h", generated=10, committed=10, steps=5)
+    traffic = _follow([(0, model), (5, model)]).servers[0].traffic
+    assert (traffic.tokens, traffic.acceptance) == (0.0, None)
+
+
+def test_a_long_silence_is_a_gap_and_the_ring_is_bounded() -> None:
+    model = Model("h", generated=10)
+    assert _follow([(0, model), (GAP_SECONDS + 1, replace(model, generated=1000))]).servers[0].traffic.tokens is None
+    many = [(5.0, replace(model, generated=10.0 * index)) for index in range(POINTS + 20)]
+    assert len(_follow(many).servers[0].traffic.tokens_series) == POINTS
+
+
+def test_a_reading_counts_once_however_often_one_looks() -> None:
+    sights, found = Sights(), observed(Model("h"), NOW)
+    for second in range(4):
+        (seen,) = sights.update((found,), NOW + second)
+    assert seen.servers[0].traffic.tokens_series == (None,)
+
+
+def test_a_lost_host_is_shown_as_last_seen() -> None:
+    sights = Sights()
+    (before,) = sights.update((observed(Model("h")),), NOW)
+    failed = CollectorState(False, 1.0, NOW - 1, "Unreachable: h: no route")
+    lost = Observed("h", Snapshot({"unit": ()}, {"unit": failed}, NOW + 60), problem="h: no route")
+    (after,) = sights.update((lost,), NOW + 60)
+    assert (after.state, after.stale, after.read, after.problem) == (State.UNREACHABLE, True, NOW - 1, "h: no route")
+    assert after.servers[0].settings == before.servers[0].settings
+
+
+def test_what_nobody_reads_any_more_gets_stale() -> None:
+    sights, found = Sights(), observed(Model("h"), NOW)
+    assert not sights.update((found,), NOW + 20)[0].stale
+    assert sights.update((found,), NOW + 40)[0].stale
+    assert sights.update((replace(found, host="other"),), NOW)[0].host == "other"
+
+
+def test_several_servers_of_a_host_worst_first() -> None:
+    first, second = observed(Model("h", port="30000")), observed(replace(LOADING, port="30001"))
+    assert isinstance(first.snapshot, Snapshot)
+    assert isinstance(second.snapshot, Snapshot)
+    joined = {name: (*samples, *second.snapshot.samples[name]) for name, samples in first.snapshot.samples.items()}
+    found = sight(replace(first, snapshot=Snapshot(joined, first.snapshot.states, NOW)), NOW)
+    assert [(server.port, server.state) for server in found.servers] == [(30001, State.LOADING), (30000, State.SERVING)]

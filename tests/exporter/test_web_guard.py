@@ -1,0 +1,192 @@
+"""TLS and basic auth with real certificates and real hashes; files that change, and files that can't be."""
+
+from __future__ import annotations
+
+import base64
+import os
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPSConnection
+from pathlib import Path
+
+import pytest
+
+from ddtree_ops.errors import UsageError
+from ddtree_ops.exporter.web import guard as guards
+from ddtree_ops.exporter.web import passwords
+from ddtree_ops.exporter.web.address import Address
+from ddtree_ops.exporter.web.config import load
+from ddtree_ops.exporter.web.guard import Guard
+from tests.exporter.test_web import ask, get, served
+
+PASSWORD = "a pass: word"  # noqa: S105
+
+
+@pytest.fixture(scope="module")
+def hashes() -> dict[str, str]:
+    import bcrypt
+
+    derived = passwords._derive(PASSWORD, b"0123456789abcdef", 4, 8, 1, 32)
+    return {
+        "scrypt": f"$scrypt$ln=4,r=8,p=1$MDEyMzQ1Njc4OWFiY2RlZg${passwords._encoded(derived)}",
+        "bcrypt": bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode(),
+    }
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """old.pem, old.key, new.pem, new.key"""
+    directory = tmp_path_factory.mktemp("tls")
+    for name in ("old", "new"):
+        argv = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN={name}".split()
+        files = [
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            f"{directory}/{name}.key",
+            "-out",
+            f"{directory}/{name}.pem",
+        ]
+        subprocess.run([*argv, *files], check=True, capture_output=True, timeout=30)
+    return directory
+
+
+def config(directory: Path, text: str, mode: int = 0o640) -> Path:
+    path = directory / "web.yml"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def users(hashed: str) -> str:
+    return f"basic_auth_users:\n  prometheus: '{hashed}'\n"
+
+
+def basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+@pytest.mark.parametrize("kind", ["scrypt", "bcrypt", "libcrypt"])
+def test_passwords(kind: str, hashes: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind == "libcrypt":
+        monkeypatch.setattr(passwords, "_bcrypt", lambda: None)
+    guard = Guard(config(tmp_path, users(hashes.get(kind) or hashes["bcrypt"])))
+    assert guard.authenticates
+    assert guard.allows(basic("prometheus", PASSWORD))
+    assert guard.allows(basic("prometheus", PASSWORD))
+    for wrong in (
+        None,
+        "",
+        "Basic",
+        "Basic ???",
+        "Bearer x",
+        "Basic " + "A" * 9999,
+        basic("prometheus", PASSWORD + "!"),
+        basic("prometheus", PASSWORD[:-1]),
+        basic("prometheus", PASSWORD + "\0"),
+        basic("prometheus", ""),
+        basic("nobody", PASSWORD),
+        basic("", PASSWORD),
+    ):
+        assert not guard.allows(wrong)
+
+
+def test_a_right_password_is_worked_out_once(hashes: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(guards, "checker", lambda _hash: lambda password: calls.append(password) or password == PASSWORD)  # type: ignore[func-returns-value]
+    guard = Guard(config(tmp_path, users(hashes["scrypt"])))
+    for _ in range(3):
+        assert guard.allows(basic("prometheus", PASSWORD))
+        assert not guard.allows(basic("nobody", PASSWORD))
+    assert len(calls) == 4  # a name that isn't there costs as much as one that is, each time
+
+
+def test_our_own_hashes_are_right_and_salted() -> None:
+    one, two = passwords.make_hash(PASSWORD), passwords.make_hash(PASSWORD)
+    assert one != two
+    assert passwords.checker(one)(PASSWORD)
+    assert not passwords.checker(one)(PASSWORD + "x")
+
+
+@pytest.fixture
+def guarded(certificates: Path, hashes: dict[str, str], tmp_path: Path) -> Iterator[tuple[int, Path]]:
+    for suffix in ("pem", "key"):
+        os.link(certificates / f"old.{suffix}", tmp_path / f"own.{suffix}")
+    tls = "tls_server_config: {cert_file: own.pem, key_file: own.key, min_version: TLS13}\n"
+    for port in served(Address("127.0.0.1", 0), config(tmp_path, tls + users(hashes["scrypt"])), frozenset()):
+        yield port, tmp_path
+
+
+def secured(port: int, ca: Path, headers: dict[str, str], version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> int:
+    context = ssl.create_default_context(cafile=str(ca))
+    context.maximum_version = version
+    client = HTTPSConnection("localhost", port, timeout=5, context=context)
+    client.request("GET", "/", headers=headers)
+    status = client.getresponse().status
+    client.close()
+    return status
+
+
+def test_tls_and_passwords(guarded: tuple[int, Path], certificates: Path) -> None:
+    port, directory = guarded
+    old, new = certificates / "old.pem", certificates / "new.pem"
+    right = {"Authorization": basic("prometheus", PASSWORD)}
+    assert secured(port, old, {}) == 401
+    assert secured(port, old, right) == 200
+    with suppress(ConnectionResetError):
+        assert b"HTTP" not in ask(port, b"GET / HTTP/1.1\r\n\r\n")
+    with pytest.raises(ssl.SSLError):
+        secured(port, old, right, ssl.TLSVersion.TLSv1_2)
+    for suffix in ("key", "pem"):
+        (certificates / f"new.{suffix}").rename(directory / f"own.{suffix}")
+    os.link(directory / "own.pem", new)
+    assert secured(port, new, right) == 200
+    with pytest.raises(ssl.SSLError):
+        secured(port, old, right)
+    (directory / "own.key").write_text("torn")
+    assert secured(port, new, right) == 200  # what was there stays in force
+    config(directory, "basic_auth_users: {}")
+    assert secured(port, new, right) == 200
+
+
+def test_without_a_file_nothing_is_asked(tmp_path: Path) -> None:
+    for port in served(Address("127.0.0.1", 0), config(tmp_path, "")):
+        assert get(port, "/")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("basic_auth_users: [", "web.yml:2: no YAML"),
+        ("[" * 5000, "web.yml:1?: no YAML|too deep"),
+        ("- a", "expected keys and values"),
+        ("rate_limit: {}", "unknown key 'rate_limit'"),
+        ("tls_server_config: {cert_file: a, key_file: b, cipher_suites: []}", "unknown key 'cipher_suites'"),
+        ("tls_server_config: {cert_file: a}", "key_file: expected the path"),
+        ("tls_server_config: {cert_file: a, key_file: b, min_version: TLS10}", "min_version: expected one of"),
+        ("tls_server_config: {cert_file: a, key_file: b, client_ca_file: c}", "need each other"),
+        ("tls_server_config: {cert_file: a, key_file: absent}", "absent: No such file"),
+        ("basic_auth_users: {}", "expected 1 to 64 names"),
+        ("basic_auth_users: {a: hunter2}", "'a': no hash of a form"),
+        ("basic_auth_users: {a: '$scrypt$ln=40,r=8,p=1$MDEyMzQ1Njc4OWFiY2RlZg$MDEyMzQ1Njc4OWFiY2RlZg'}", "other parameters"),
+        ("basic_auth_users: {'a:b': hunter2}", "a name without a colon"),
+    ],
+)
+def test_what_a_config_can_not_be(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said) as raised:
+        load(config(tmp_path, text))
+    assert "hunter2" not in f"{raised.value.message} {raised.value.hint}"
+
+
+def test_files_that_others_may_read_are_refused(tmp_path: Path, hashes: dict[str, str], certificates: Path) -> None:
+    with pytest.raises(UsageError, match=r"every user may read or write it \(mode 0644\)") as raised:
+        load(config(tmp_path, users(hashes["scrypt"]), 0o644))
+    assert "chmod o-rw" in str(raised.value.hint)
+    key = tmp_path / "open.key"
+    key.write_bytes((certificates / "old.key").read_bytes())
+    key.chmod(0o604)
+    with pytest.raises(UsageError, match=r"open\.key is the key of the certificate, but"):
+        load(config(tmp_path, f"tls_server_config: {{cert_file: {certificates}/old.pem, key_file: open.key}}"))
+    assert load(config(tmp_path, "", 0o644)).users == {}
