@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from grafana_foundation_sdk.builders import timeseries
+from grafana_foundation_sdk.builders.prometheus import Dataquery
+
 from dashboards.grafana.source import queries as q
 from dashboards.grafana.source import style
 from dashboards.grafana.source.board import Board, Section, Strip, even
@@ -81,49 +84,50 @@ def _load() -> Strip:
 
 
 def _requests() -> tuple[Strip, ...]:
+    return (Strip(8, _waits()), Strip(8, _work()))
+
+
+def _waits() -> tuple[tuple[timeseries.Panel, int], ...]:
     load = (
         style.query(f"sum({q.of_hosts('ddtree_ops_server_requests_running')})", "running", "A"),
         style.query(f"sum({q.of_hosts('ddtree_ops_server_requests_queued')})", "waiting", "B"),
     )
-    first = [
-        style.query(q.quantile(part, TTFT, ""), f"p{part * 100:.0f}", ref) for part, ref in ((0.5, "A"), (0.95, "B"), (0.99, "C"))
-    ]
     parts = (
         style.query(q.quantile(0.95, "sglang_e2e_request_latency_seconds", ""), "whole request", "A"),
         style.query(q.quantile(0.95, "sglang_queue_time_seconds", ""), "in the queue", "B"),
     )
+    slow = style.thresholds((None, style.GOOD), (2, style.WARN), (10, style.BAD))
+    return (
+        (lines("Requests", "Decoded at once, and waiting.", *load, unit="none"), 8),
+        (lines("Time to first token", "Queueing included.", *_quantiles(TTFT), unit="s", limits=slow), 8),
+        (lines("Latency, p95", "The whole request, and its time in the queue.", *parts, unit="s"), 8),
+    )
+
+
+def _work() -> tuple[tuple[timeseries.Panel, int], ...]:
     tokens = (
         style.query(f"sum({q.rate('ddtree_ops_server_generated_tokens_total')})", "generated", "A"),
         style.query(f"sum({q.rate('sglang_prompt_tokens_total')})", "prompt", "B"),
     )
+    between = "Per token, of answers that come in parts; one step of speculation brings several."
     answers = style.query(
         q.total("status_code", q.rate("sglang_http_responses_total", 'endpoint!~"/health.*|/metrics"')), "{{status_code}}"
     )
     pool = style.query(f"max by (port) ({q.of_hosts('ddtree_ops_server_kv_pool_used_ratio')})", "port {{port}}")
-    slow = style.thresholds((None, style.GOOD), (2, style.WARN), (10, style.BAD))
+    full = "At 100 % requests are retracted."
     return (
-        Strip(
-            8,
-            (
-                (lines("Requests", "Decoded at once, and waiting.", *load, unit="none"), 8),
-                (lines("Time to first token", "Queueing included.", *first, unit="s", limits=slow), 8),
-                (lines("Latency, p95", "The whole request, and its time in the queue.", *parts, unit="s"), 8),
-            ),
-        ),
-        Strip(
-            8,
-            (
-                (lines("Tokens", "Generated and taken in.", *tokens, unit=TOKENS), 8),
-                (lines("Answers", "By HTTP status, health checks left out.", answers, unit="reqps", stacked=True), 8),
-                (
-                    lines(
-                        "KV pool in use", "At 100 % requests are retracted.", pool, unit="percentunit", limits=POOL_LIMITS, top=1
-                    ),
-                    8,
-                ),
-            ),
-        ),
+        (lines("Tokens", "Generated and taken in.", *tokens, unit=TOKENS), 6),
+        (lines("Time between tokens", between, *_quantiles("sglang_inter_token_latency_seconds"), unit="s"), 6),
+        (lines("Answers", "By HTTP status, health checks left out.", answers, unit="reqps", stacked=True), 6),
+        (lines("KV pool in use", full, pool, unit="percentunit", limits=POOL_LIMITS, top=1), 6),
     )
+
+
+def _quantiles(metric: str) -> list[Dataquery]:
+    return [
+        style.query(q.quantile(part, metric, ""), f"p{part * 100:.0f}", ref)
+        for part, ref in zip((0.5, 0.95, 0.99), "ABC", strict=True)
+    ]
 
 
 def _speculation() -> Strip:

@@ -16,6 +16,7 @@ from tests.monitoring.data.exporter_facts import speculation_samples
 from tests.monitoring.data.walk import WAITS, Tick, running
 
 RECORDED = Path(__file__).with_name("sglang.metrics.txt")
+MODEL = "/models/tiny/target"
 POOL_TOKENS = 1_450_000.0
 # Mean seconds while requests hardly wait, wait a little, and wait long, in the order of WAITS.
 MEANS = {
@@ -29,6 +30,8 @@ TOKENS = {
     "sglang_uncached_prompt_tokens_histogram": 800.0,
     "sglang_generation_tokens_histogram": 420.0,
 }
+# Per token of an answer in parts, likewise.
+BETWEEN = {"sglang_inter_token_latency_seconds": (0.014, 0.019, 0.045)}
 OURS = "ddtree_ops_speculation_"
 LATER = "sglang_ddtree_"
 
@@ -69,11 +72,8 @@ def server_lines(tick: Tick) -> Iterator[Line]:
         if name not in ("budget_nodes", "block_tokens"):
             labels = dict(zip(ours.metric.labels, ours.labels, strict=True)) | ({"le": ours.le} if ours.le else {})
             labels.pop("port")
-            kept = tuple(sorted({**labels, **RANK}.items()))
+            kept = tuple(sorted({**labels, "model_name": MODEL}.items()))
             yield Line(LATER + names.get(name, name) + ours.suffix, kept, ours.value)
-
-
-RANK = {"engine_type": "unified", "model_name": "/models/tiny/target", "moe_ep_rank": "0", "pp_rank": "0", "tp_rank": "0"}
 
 
 def _values(tick: Tick) -> Mapping[str, float]:
@@ -104,6 +104,10 @@ def _value(tick: Tick, sample: Sample, values: Mapping[str, float]) -> float:
         return values[sample.name]
     if family in MEANS:
         return sum(_part(suffix, labels, totals.waits[wait], mean) for wait, mean in zip(WAITS, MEANS[family], strict=True))
+    if family in BETWEEN:
+        tokens = TOKENS["sglang_generation_tokens_histogram"]
+        each = zip(WAITS, BETWEEN[family], strict=True)
+        return sum(_part(suffix, labels, tokens * totals.waits[wait], mean) for wait, mean in each)
     if family in TOKENS:
         return _part(suffix, labels, totals.requests, TOKENS[family])
     if sample.name == "sglang_cuda_graph_passes_total":
