@@ -2,7 +2,8 @@
 # hosts.sh - lab hosts: real Linux hosts (systemd, journald, sshd, an address each) on this machine.
 #
 #   up [NAME[=PROFILE] ...]  boot hosts and wait for ssh (default: ct200 b300); PROFILE is b300-8x or rtx-pro-6000-8x
-#   vm-up NAME[=PROFILE]     boot a host with a kernel of its own (qemu), for its kernel log and OOM killer; it then is a host like others
+#   vm-up NAME[=PROFILE] [LIKE]    boot a host with a kernel of its own (qemu): kernel log, OOM killer; then a host like others.
+#                            LIKE: it begins as a copy of this host, which spares it work that takes long under emulation
 #   down                     end all hosts of this lab and remove everything it made; the root file system stays cached
 #   start|stop|crash|reboot HOST     stop = clean shutdown, crash = power cut
 #   freeze|thaw HOST         the whole host hangs / goes on
@@ -142,7 +143,7 @@ main() {
   case $command in start | stop | crash | reboot | delay) lock_lab ;; esac
   case $command in
     up) lab_up "$@" ;;
-    vm-up) vm_up "${1:-vm}" ;;
+    vm-up) vm_up "${1:-vm}" "${2:-}" ;;
     down) lab_down ;;
     ls) lab_ls ;;
     build) install_tools && build_base "$(base_path)" ;;

@@ -100,18 +100,29 @@ make_root_image() { # directory, base: the base with the kernel's modules; mount
   rm -rf "$1/merged" "$1/more"
 }
 
-vm_up() { # NAME[=PROFILE]
-  local entry=$1 host=${1%%=*} profile files
+vm_up() { # NAME[=PROFILE], a host to begin as a copy of or nothing
+  local entry=$1 host=${1%%=*} like=${2:-} profile
   [[ $host =~ ^[a-z][a-z0-9-]{0,39}$ ]] || die "'$host' can't be a host name: use a-z, 0-9 and -"
   profile=$(profile_of "$entry")
   prepare_lab
   install_vm_tools
   build_vm_files "$(vm_files)" "$(<"$STATE/base")"
+  if [ -n "$like" ]; then
+    need_host "$like"
+    [ ! -d "$STATE/hosts/$host" ] || die "$host is there already"
+  fi
   create_host "$host" "$profile" vm
   is_vm "$host" || die "$host is there already, without a kernel of its own"
+  if [ -n "$like" ]; then copy_changes "$like" "$host"; fi
   revive_host "$host"
   start_host "$host"
   wait_ssh "$host"
+}
+
+copy_changes() { # what another host has written so far, but for what makes it that host
+  tar -C "$STATE/hosts/$1/up" --exclude=./etc/ssh --exclude=./etc/hostname --exclude=./etc/hosts --exclude=./etc/machine-id \
+    --exclude=./etc/systemd/network --exclude=./root --exclude=./run --exclude=./tmp --exclude=./var/log --exclude=./var/tmp \
+    --exclude=./opt/ddtree/uv-cache --exclude=./opt/ddtree/tools -cf - . | tar -C "$STATE/hosts/$2/up" -xf -
 }
 
 start_vm() { # host: qemu in the host's cgroup, with its identity as a second archive behind the initial RAM disk

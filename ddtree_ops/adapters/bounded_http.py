@@ -9,23 +9,37 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ddtree_ops.ports import HttpRequest
+from ddtree_ops.ports import HttpRequest, HttpResponse
 
 CHUNK = 1 << 16
+# What exchange() raises when the other side goes away or speaks no HTTP. TimeoutError is an OSError: catch it first.
+GONE = (http.client.HTTPException, OSError, EOFError)
 
 
-class TooLongError(Exception):
+class _TooLongError(Exception):
     """The answer has more bytes than any sound one."""
 
 
-def exchange(channel: Any, request: HttpRequest, deadline: float) -> tuple[int, bytes, str | None]:
-    """Status, body and content type of the answer. `channel` has send, recv and settimeout, as sockets have.
+def exchange(channel: Any, request: HttpRequest, begun: float) -> HttpResponse:
+    """The answer. `channel` has send, recv and settimeout, as sockets have; `begun` is when the request's time began.
 
-    Raises TimeoutError, TooLongError; HTTPException, OSError and EOFError when the other side goes away or speaks no HTTP.
+    Raises TimeoutError, and those of GONE.
     """
-    client = _ChannelConnection(_BoundedChannel(channel, deadline, request.most_bytes))
-    client.request(request.method, request.path, body=_body(request), headers=_headers(request))
-    return _answer(client)
+    client = _ChannelConnection(_BoundedChannel(channel, begun + request.timeout, request.most_bytes))
+    try:
+        client.request(request.method, request.path, body=_body(request), headers=_headers(request))
+        status, body, content_type = _answer(client)
+    except TimeoutError as error:
+        raise late(request) from error
+    except _TooLongError:
+        problem = f"{request.path}: the answer has more than {request.most_bytes >> 20} MiB"
+        return HttpResponse(0, b"", time.monotonic() - begun, problem)
+    return HttpResponse(status, body, time.monotonic() - begun, content_type=content_type)
+
+
+def late(request: HttpRequest) -> TimeoutError:
+    """What a request that isn't answered in time raises."""
+    return TimeoutError(f"{request.path}: no whole answer within {request.timeout:g} s")
 
 
 class _BoundedChannel:
@@ -57,7 +71,7 @@ class _BoundedChannel:
         data: bytes = self._channel.recv(most)
         self._received += len(data)
         if self._received > self._most_bytes:
-            raise TooLongError
+            raise _TooLongError
         return data
 
     def _limit_wait(self) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ddtree_ops.adapters.bounded_http import TooLongError, exchange
+from ddtree_ops.adapters.bounded_http import GONE, exchange
 from ddtree_ops.errors import Unreachable
 from ddtree_ops.ports import HttpRequest, HttpResponse
 
@@ -30,14 +29,10 @@ class TunnelledHttp:
         if channel is None:
             return HttpResponse(0, b"", 0.0)
         try:
-            status, body, content_type = exchange(channel, request, start + request.timeout)
-            return HttpResponse(status, body, time.monotonic() - start, content_type=content_type)
-        except TimeoutError as error:
-            raise TimeoutError(f"{request.path}: no whole answer within {request.timeout:g} s") from error
-        except TooLongError:
-            problem = f"{request.path}: the answer has more than {request.most_bytes >> 20} MiB"
-            return HttpResponse(0, b"", time.monotonic() - start, problem)
-        except (http.client.HTTPException, OSError, EOFError) as error:
+            return exchange(channel, request, start)
+        except TimeoutError:
+            raise
+        except GONE as error:
             if not channel.get_transport().is_active():
                 raise Unreachable(f"{self._shell.host}: the connection was lost: {error}") from error
             # The server went away in the middle of the answer: for the caller that is the same as nobody there.

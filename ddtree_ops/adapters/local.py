@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ddtree_ops.adapters.local_process import Exchange, ended_with, exit_status, start, stop
-from ddtree_ops.errors import HostCommandFailed, HostTimedOut
+from ddtree_ops.adapters.endings import judged, timed_out, too_long
+from ddtree_ops.adapters.local_process import Exchange, exit_status, start, stop
+from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.ports import Command, Completed, Stream
 
 # As a shell says it (POSIX.1-2017, Shell Command Language, 2.8.2).
@@ -36,22 +36,21 @@ class LocalShell:
             process = start(command.argv, subprocess.DEVNULL)
         except OSError as error:
             code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
-            return self._judged(Completed(command, code, "", f"{command.argv[0]}: {error.strerror}", 0.0))
+            return judged(self.host, Completed(command, code, "", f"{command.argv[0]}: {error.strerror}", 0.0))
         exchange = Exchange(process)
         most = min(command.most_bytes, self._most_bytes)
         try:
             stdout = exchange.all_output(begin + command.timeout, most)
             code = exit_status(process.wait(max(0.0, begin + command.timeout - time.monotonic())))
         except (TimeoutError, subprocess.TimeoutExpired) as error:
-            text = f"{self.host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}"
-            raise HostTimedOut(text, hint="the host may be overloaded or frozen") from error
+            raise timed_out(self.host, command) from error
         except OverflowError as error:
-            raise HostCommandFailed(f"{self.host}: `{command.argv[0]}` prints more than {most >> 20} MiB") from error
+            raise too_long(self.host, command, most) from error
         finally:
             exchange.close()
             stop(process)
         seconds = time.monotonic() - begin
-        return self._judged(Completed(command, code, stdout.decode("utf-8", "replace"), exchange.said(), seconds))
+        return judged(self.host, Completed(command, code, stdout.decode("utf-8", "replace"), exchange.said(), seconds))
 
     @contextmanager
     def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
@@ -67,8 +66,3 @@ class LocalShell:
             yield stream
         finally:
             stream.end()
-
-    def _judged(self, done: Completed) -> Completed:
-        if done.exit_code not in done.command.ok:
-            raise ended_with(self.host, done.command.argv, done.exit_code, done.stderr or done.stdout)
-        return done

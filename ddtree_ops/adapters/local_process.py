@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import selectors
-import shlex
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-
-from ddtree_ops.errors import HostCommandFailed
 
 CHUNK = 65536
 MOST_WORDS_BYTES = 1 << 16  # of its standard error: what a program that failed says of it
@@ -49,13 +46,6 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 def exit_status(code: int) -> int:
     """As a shell and sshd's callers see it: 128 + the number for an end by a signal."""
     return _ENDED_BY_SIGNAL - code if code < 0 else code
-
-
-def ended_with(host: str, argv: tuple[str, ...], code: int, output: str) -> HostCommandFailed:
-    """The error for an exit code that is no answer, with the last line that the program said."""
-    lines = output.strip().splitlines()
-    text = f"{host}: `{shlex.join(argv)}` ended with exit code {code}" + (f": {lines[-1]}" if lines else "")
-    return HostCommandFailed(text, evidence=tuple(lines[-20:]))
 
 
 class Exchange:

@@ -6,7 +6,8 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
-from ddtree_ops.adapters.local_process import Exchange, ended_with, exit_status, stop
+from ddtree_ops.adapters.endings import ended_with
+from ddtree_ops.adapters.local_process import Exchange, exit_status, stop
 from ddtree_ops.errors import Unreachable
 
 

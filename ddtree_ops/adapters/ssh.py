@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from ddtree_ops.adapters.endings import ended_with, judged, timed_out, too_long
 from ddtree_ops.adapters.ssh_connect import connect
-from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, HostTimedOut, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, Unreachable
 from ddtree_ops.ports import Command, Completed, Stream
 
 if TYPE_CHECKING:
@@ -99,21 +100,14 @@ class SshShell:
             stderr = _drain(channel, channel.recv_stderr, deadline, command.most_bytes)
             status = _exit_status(channel, deadline)
         except TimeoutError as error:
-            raise HostTimedOut(
-                f"{self.host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}",
-                hint="the host may be overloaded or frozen",
-            ) from error
+            raise timed_out(self.host, command) from error
         except OverflowError as error:
-            text = f"{self.host}: `{command.argv[0]}` prints more than {command.most_bytes >> 20} MiB"
-            raise HostCommandFailed(text) from error
+            raise too_long(self.host, command, command.most_bytes) from error
         finally:
             _close(channel)
         if status == -1:  # paramiko's value when the channel closed without an exit status
             raise Unreachable(f"{self.host}: the connection was lost", hint="is the host still up?")
-        done = Completed(command, status, _text(stdout), _text(stderr), time.monotonic() - start)
-        if status not in command.ok:
-            raise _failed(self.host, done)
-        return done
+        return judged(self.host, Completed(command, status, _text(stdout), _text(stderr), time.monotonic() - start))
 
     @contextmanager
     def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
@@ -188,7 +182,7 @@ class _ChannelStream:
         if status == -1:
             raise Unreachable(f"{self._host}: the connection was lost", hint="is the host still up?")
         if status != 0:
-            raise HostCommandFailed(f"{self._host}: `{shlex.join(self._argv)}` ended with exit code {status}: {self._said()}")
+            raise ended_with(self._host, self._argv, status, self._said())
 
     def _said(self) -> str:
         """Its standard error."""
@@ -229,12 +223,3 @@ def _exit_status(channel: Any, deadline: float) -> int:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
-
-
-def _failed(host: str, done: Completed) -> HostCommandFailed:
-    output = (done.stderr or done.stdout).strip().splitlines()
-    return HostCommandFailed(
-        f"{host}: `{shlex.join(done.command.argv)}` ended with exit code {done.exit_code}"
-        + (f": {output[-1]}" if output else ""),
-        evidence=tuple(output[-20:]),
-    )

@@ -10,8 +10,8 @@ from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed
 from ddtree_ops.ports import Command, HttpRequest
 
 if TYPE_CHECKING:
-    from ddtree_ops.exporter.metric_drift import Outcome, Page
-    from ddtree_ops.exporter.needs import Need
+    from ddtree_ops.exporter.metric_names.drift import Outcome, Page
+    from ddtree_ops.exporter.metric_names.needs import Need
     from ddtree_ops.fleet.inventory import Host
     from ddtree_ops.flows.server import Server
 
@@ -32,7 +32,7 @@ def checks(hosts: Sequence[Host]) -> Iterator[Check]:
     """What is missing on each host, who needs it, and a line for each page that was read. Raises what `needs` raises."""
     from ddtree_ops import assets
     from ddtree_ops.cli import targets
-    from ddtree_ops.exporter.needs import needs
+    from ddtree_ops.exporter.metric_names.needs import needs
 
     needed = needs(assets.dashboards())
     for host, found in targets.each(hosts, lambda host, server: tuple(_on_host(host, server, needed))):
@@ -48,7 +48,7 @@ def _on_host(host: Host, server: Server, needed: Sequence[Need]) -> Iterator[Che
 
 
 def _of_server(server: Server, needed: Sequence[Need]) -> Iterator[Check]:
-    from ddtree_ops.exporter.metric_drift import of_server, read_page
+    from ddtree_ops.exporter.metric_names.drift import of_server, read_page
     from ddtree_ops.fleet.profile import Speculation
 
     body = _get(server, server.port)
@@ -63,7 +63,7 @@ def _of_server(server: Server, needed: Sequence[Need]) -> Iterator[Check]:
 
 
 def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator[Check]:
-    from ddtree_ops.exporter.metric_drift import of_exporter, read_page
+    from ddtree_ops.exporter.metric_names.drift import of_exporter, read_page
     from ddtree_ops.fleet.monitoring import Mode
 
     if host.monitoring.mode is Mode.CONTROLLER:
@@ -83,7 +83,7 @@ def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator
 
 
 def _told(where: str, what: str, version: str, outcomes: Sequence[Outcome], fix: str) -> Iterator[Check]:
-    from ddtree_ops.exporter.metric_drift import Verdict
+    from ddtree_ops.exporter.metric_names.drift import Verdict
 
     missing = [one for one in outcomes if one.verdict is Verdict.MISSING]
     later = [one for one in outcomes if one.verdict is Verdict.LATER]

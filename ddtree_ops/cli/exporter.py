@@ -88,16 +88,16 @@ def command(
 
     target = local_target()
     sampler = Sampler((*collectors(target, state), *told.collectors), SystemClock())
-    if once:
-        from ddtree_ops.exporter.exposition import render
-
-        click.echo(render(sampler.read_once()), nl=False)
-        return 0
-    from ddtree_ops.exporter.app import serve
-
-    sampler.start()
-    told.start()
     try:
+        if once:
+            from ddtree_ops.exporter.exposition import render
+
+            click.echo(render(sampler.read_once()), nl=False)
+            return 0
+        from ddtree_ops.exporter.app import serve
+
+        sampler.start()
+        told.start()
         serve(listen, (*routes(target, sampler, state), *told.routes), web_config=web_config, ready=_announce)
     finally:
         told.close()

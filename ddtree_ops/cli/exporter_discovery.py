@@ -13,8 +13,8 @@ from ddtree_ops.errors import DdtreeOpsError, UsageError
 
 if TYPE_CHECKING:
     from ddtree_ops.exporter.collector import Collector
-    from ddtree_ops.exporter.discovery import Discovery
-    from ddtree_ops.exporter.file_sd import FileTargets
+    from ddtree_ops.exporter.discovery.file_sd import FileTargets
+    from ddtree_ops.exporter.discovery.targets import Discovery
     from ddtree_ops.exporter.web.routes import Route
 
 STDOUT = Path("-")
@@ -40,9 +40,9 @@ class Told:
     def routes(self) -> Sequence[Route]:
         if self.discovery is None:
             return ()
-        from ddtree_ops.exporter import discovery_routes
+        from ddtree_ops.exporter.discovery import routes
 
-        return discovery_routes.routes(self.discovery)
+        return routes.routes(self.discovery)
 
     def start(self) -> None:
         """Begin to follow the inventory with the file. Raises DdtreeOpsError if it can't be written."""
@@ -59,8 +59,8 @@ class Told:
 
     def write_once(self) -> int:
         """Write the file as the inventory is now. Raises UsageError if that is broken, when the file stays as it was."""
-        from ddtree_ops.exporter.file_sd import write_targets
-        from ddtree_ops.exporter.target_groups import ALL
+        from ddtree_ops.exporter.discovery.file_sd import write_targets
+        from ddtree_ops.exporter.discovery.groups import ALL
 
         assert self.discovery is not None and self.path is not None  # noqa: S101 - told() makes no other for --file-sd
         found = self.discovery.found()
@@ -86,8 +86,8 @@ def told(inventory: Path | None, file_sd: Path | None) -> Told:
         return Told()
     if file_sd is not None and file_sd != STDOUT and file_sd.suffix != ".json":
         raise UsageError(f"{file_sd}: Prometheus tells by the name that a file is JSON", hint="give a name that ends in .json")
-    from ddtree_ops.exporter.discovery import Discovery
-    from ddtree_ops.exporter.file_sd import FileTargets
+    from ddtree_ops.exporter.discovery.file_sd import FileTargets
+    from ddtree_ops.exporter.discovery.targets import Discovery
 
     discovery = Discovery(inventory)
     following = None if file_sd is None or file_sd == STDOUT else FileTargets(discovery, file_sd)

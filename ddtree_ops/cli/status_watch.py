@@ -114,10 +114,10 @@ def _draw(look: Look, interval: float) -> None:
 
 def _tell(look: Look, interval: float, form: str) -> None:
     """Before a host was read nothing is known of it, and nothing told."""
-    from ddtree_ops.cli.watch_lines import Changes, document, lines
+    from ddtree_ops.cli.watch_lines import Changes, document, facts, lines, words
     from ddtree_ops.exporter.sight.model import State
 
-    changes = Changes()
+    changes = Changes(facts if form == "json" else words)
     while True:
         now, sights = look()
         when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ddtree_ops.cli.watch_row import STATES, Row, failure
@@ -17,14 +17,15 @@ _STEPS = 10
 
 
 class Changes:
-    """Which hosts are told of: each the first time, and when anything but its traffic changed."""
+    """Which hosts are told of: each the first time, and when what is `told` of it changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[HostSight], tuple[Any, ...]]) -> None:
+        self._news = told
         self._told: dict[str, tuple[Any, ...]] = {}
 
     def of(self, sights: Iterable[HostSight]) -> Iterator[HostSight]:
         for sight in sights:
-            news = _news(sight)
+            news = self._news(sight)
             if self._told.get(sight.host) != news:
                 self._told[sight.host] = news
                 yield sight
@@ -45,8 +46,9 @@ def document(sight: HostSight, when: str) -> str:
 def _words(row: Row, now: float) -> Iterator[str]:
     server, sight = row.server, row.sight
     if row.loading:
-        progress = "" if server.load.progress is None else f" {int(server.load.progress * 100)}%"
-        yield f"{server.load.phase or ''}{progress}".replace("_", " ").strip()
+        progress = "" if server.load.progress is None else f" {_step(server.load.progress)}0%"
+        phase = "" if server.load.phase in (None, "none") else plain(server.load.phase or "").replace("_", " ")
+        yield f"{phase}{progress}".strip()
     if server.state is State.UNREACHABLE:
         yield plain(sight.problem or "", 120)
     yield server.reason
@@ -58,7 +60,13 @@ def _words(row: Row, now: float) -> Iterator[str]:
         yield f"drift {sight.drift_items}"
 
 
-def _news(sight: HostSight) -> tuple[Any, ...]:
+def words(sight: HostSight) -> tuple[str, ...]:
+    """The lines without their times: how long ago something was is no change."""
+    return tuple(lines(sight, "", 0.0))
+
+
+def facts(sight: HostSight) -> tuple[Any, ...]:
+    """All but traffic, and of a load each tenth."""
     servers = tuple(
         (one.port, one.state, one.reason, _step(one.load.progress), one.load.phase, one.restarts, one.settings, one.last_failure)
         for one in sight.servers

@@ -80,7 +80,7 @@ def table(rows: Sequence[Row], now: float, width: int, height: int, symbols: boo
     drawn.add_column("State", no_wrap=True, min_width=_STATE_WIDTH)
     for column in columns:
         drawn.add_column(column.title, no_wrap=True, justify="right" if column.right else "left")
-    drawn.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
+    drawn.add_column("", no_wrap=True, overflow="ellipsis" if symbols else "crop", ratio=1)
     for row in shown:
         drawn.add_row(
             _text(row.name),
@@ -102,7 +102,7 @@ def _percent(row: Row) -> str:
 def _cell(column: Column, row: Row, now: float, symbols: bool) -> Text:
     words = column.words(row, now)
     if column.title != "Load" or not words:
-        return _text(words, column.style(row))
+        return _text(words, column.style(row), symbols)
     full = round(BAR * (row.server.load.progress or 0))
     bar = _text(("━" if symbols else "=") * full, STATES[row.server.state][3])
     bar.append(("━" if symbols else "-") * (BAR - full), "dim")
@@ -114,11 +114,11 @@ def _state(row: Row, symbols: bool) -> Text:
     return _text(f"{shape if symbols else plain_shape} {word}", style)
 
 
-def _text(words: str, style: str = "") -> Text:
+def _text(words: str, style: str = "", symbols: bool = True) -> Text:
     """Never markup: names come from hosts."""
     from rich.text import Text
 
-    return Text(words, style)
+    return Text(words if symbols else words.replace("–", "-").encode("ascii", "replace").decode(), style)
 
 
 def _counts(rows: Sequence[Row], shown: int) -> Text:

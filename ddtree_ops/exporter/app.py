@@ -15,11 +15,9 @@ from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.web import address as addresses
 from ddtree_ops.exporter.web.guard import Guard
 from ddtree_ops.exporter.web.listener import Listener
-from ddtree_ops.exporter.web.messages import Request, Response, text
+from ddtree_ops.exporter.web.messages import Response, text
 from ddtree_ops.exporter.web.routes import Route, Routes
 from ddtree_ops.exporter.web.site import Site, own_names
-
-__all__ = ["Request", "Response", "Route", "own_routes", "serve"]
 
 
 def own_routes(sampler: Sampler) -> tuple[Route, ...]:

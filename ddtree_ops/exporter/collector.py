@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ddtree_ops.exporter.metric import Sample
 
@@ -19,4 +19,13 @@ class Collector(Protocol):
 
     def read(self) -> Sequence[Sample]:
         """Read the host now. What it raises makes this reading a failure; the sampler keeps the former samples for a while."""
+        ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A collector that keeps something running between its readings."""
+
+    def close(self) -> None:
+        """End that. Called once, maybe while a reading is under way."""
         ...

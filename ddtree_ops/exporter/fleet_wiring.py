@@ -9,11 +9,9 @@ from pathlib import Path
 from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
-from ddtree_ops.exporter.collectors.boots import BootsCollector
 from ddtree_ops.exporter.collectors.gpus import GpusCollector
 from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.collectors.kernel import KernelCollector
-from ddtree_ops.exporter.collectors.unit import UnitCollector
 from ddtree_ops.exporter.observers import UNREAD, Observers
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import stored
@@ -25,7 +23,7 @@ from ddtree_ops.exporter.sight.readings import Observed
 from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.routes import Route
-from ddtree_ops.exporter.wiring import host_collectors
+from ddtree_ops.exporter.wiring import anywhere
 
 
 def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]:
@@ -33,8 +31,7 @@ def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]
     own = state / "hosts" / target.host if state is not None else None
     if own is not None:
         own.mkdir(parents=True, exist_ok=True)
-    first = (UnitCollector(target), BootsCollector(target, own))
-    return (*first, *host_collectors(target, own), GpusCollector(target), *_journals(target, own))
+    return (*anywhere(target, own), GpusCollector(target), *_journals(target, own))
 
 
 def _journals(target: Target, own: Path | None) -> tuple[Collector, ...]:

@@ -36,18 +36,21 @@ _NOW = (
 )
 _SOON = rb"Traceback \(most recent call last\)|: Scheduled restart job|^Start(?:ing|ed) |^Stopp(?:ing|ed) "
 UNIT_SIGNS = re.compile(rb"(" + _NOW + rb")|" + _SOON, re.MULTILINE)
+#: --merge: else --follow asks for this boot's entries alone (journalctl.c), and in a container ProtectKernelTunables= hides the
+#: boot's id that journald knows.
+_FOLLOW = ("journalctl", "--quiet", "--no-pager", "--follow", "--merge", "--lines=0", "--output=cat")
 #: The driver's Xids and the OOM killer.
 KERNEL_SIGNS = re.compile(rb"(SXid|NVRM: Xid|off the bus|Killed process|oom-kill:)")
 
 
 def unit_command(unit: str) -> tuple[str, ...]:
     """What a unit's journal says from now on, messages only (journalctl(1))."""
-    return ("journalctl", "--quiet", "--no-pager", "--follow", "--lines=0", "--output=cat", f"--unit={unit}")
+    return (*_FOLLOW, f"--unit={unit}")
 
 
 def kernel_command() -> tuple[str, ...]:
     """The kernel's lines from now on."""
-    return ("journalctl", "--quiet", "--no-pager", "--follow", "--lines=0", "--output=cat", "_TRANSPORT=kernel")
+    return (*_FOLLOW, "_TRANSPORT=kernel")
 
 
 class Scanner:

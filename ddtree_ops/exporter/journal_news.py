@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ddtree_ops.exporter import journal_words, state_file
+from ddtree_ops.exporter.journal_discretion import discreet, discreet_events
 from ddtree_ops.exporter.journal_reports import MOST_BYTES, forget_others, report_name
 from ddtree_ops.exporter.journal_state import State
 from ddtree_ops.report.failure import FailureReport
@@ -64,8 +65,6 @@ class News:
         forget_others(self._folder, self._state.counts.newest)
 
     def _report(self, judged: Judged) -> FailureReport:
-        """Without the lines that a process wrote before its failure: they may hold what users asked."""
-        failures = tuple(replace(item, context=()) for item in judged.failures)
         return FailureReport(
             host=self._host,
             unit=self._state.unit,
@@ -74,6 +73,6 @@ class News:
             until_us=judged.until_us,
             lines_read=judged.lines_read,
             verdict=judged.verdict,
-            failures=failures,
-            events=judged.events,
+            failures=tuple(map(discreet, judged.failures)),
+            events=discreet_events(judged.events),
         )

@@ -33,7 +33,7 @@ from ddtree_ops.triage.gate import Gate
 
 #: A second for the judgement (journal_stretch.py), and what journald takes to write a line down.
 SETTLE_SECONDS = 1.1
-_SETTLE_ROUNDS = 12
+_SETTLE_ROUNDS, _LEAST_SETTLE = 12, 0.1
 _SAVE_SECONDS = 5.0
 _HEAD_LINES = 20_000
 _NICE = 10
@@ -42,7 +42,10 @@ BUSY = 3
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a pass is given. `settle`: seconds to wait for the rest of a failure that is just happening."""
+    """What a pass is given. `settle`: seconds to wait for the rest of a failure that is just happening.
+
+    `wall`: the host's clock, if it is ours, too: then less is waited after a failure of a moment ago.
+    """
 
     shell: Shell
     unit: str
@@ -50,6 +53,7 @@ class Pass:
     settle: float = SETTLE_SECONDS
     sleep: Callable[[float], None] = time.sleep
     monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] | None = None
 
     def run(self) -> State:
         """Read on, and write the state. Raises OSError, Unreachable, HostCommandFailed; what was written before then stays."""
@@ -90,13 +94,14 @@ class Pass:
 
     def _read(self, stretches: Stretches, place: Place | None) -> Iterator[None]:
         argv = journal.read(self.unit, kernel=True)
-        for item in _from_place(self.shell, argv, place, stretches):
+        for item in _from_place(self.shell, argv, place, stretches, stretches.lost):
             stretches.feed(item)
             yield
 
     def _settle(self, stretches: Stretches) -> None:
         """After a second without anything more of it, a failure may be judged."""
-        self.sleep(self.settle)
+        age = self.wall() - stretches.since_real_us / 1e6 if self.wall is not None else 0.0
+        self.sleep(self.settle - age if 0 <= age < self.settle - _LEAST_SETTLE else self.settle)
         last, before = stretches.last, stretches.since
         assert last is not None and last.cursor is not None  # noqa: S101 - something is pending, so something was read
         for _ in self._read(stretches, Place(last.cursor, last.realtime_us or 0, inclusive=False)):
@@ -111,9 +116,11 @@ class Pass:
         state_file.write(path, data)
 
 
-def _from_place(shell: Shell, argv: tuple[str, ...], place: Place | None, stretches: Stretches) -> Iterator[Item]:
+def _from_place(
+    shell: Shell, argv: tuple[str, ...], place: Place | None, stretches: Stretches, lost: Callable[[], None] = lambda: None
+) -> Iterator[Item]:
     gate = Gate(stretches)
-    for item in read_on(shell, argv, place, lambda: gate):
+    for item in read_on(shell, argv, place, lambda: gate, lost):
         gate.heard(item)
         yield item
 
@@ -145,7 +152,7 @@ def main() -> int:
         with state_file.alone(state_file.of_unit(asked.state, asked.unit)) as is_alone:
             if not is_alone:
                 return BUSY
-            Pass(LocalShell(), asked.unit, asked.state).run()
+            Pass(LocalShell(), asked.unit, asked.state, wall=time.time).run()
     except (DdtreeOpsError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

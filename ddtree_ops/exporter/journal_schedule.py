@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ddtree_ops.exporter.journal_follow import Sign
 
 REGULAR_SECONDS = 300.0
-SOON_SECONDS = 30.0
+SOON_SECONDS = 60.0
 #: After the newest sign, and at most after the first one. The pass itself waits for the rest of the failure.
 SILENT_SECONDS, LONGEST_SECONDS = 0.25, 1.0
 #: Between two passes for signs: a server in a crash loop has a pass for each crash at first, then every so often.

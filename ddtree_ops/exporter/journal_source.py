@@ -11,15 +11,21 @@ from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.export_stream import sift_export
 from ddtree_ops.triage.forms.sieve import Item, Sieve
 
-_PIECE = 1 << 18
+PIECE = 1 << 18
 
 
-def read_on(shell: Shell, argv: tuple[str, ...], place: Place | None, sieve: Callable[[], Sieve | None]) -> Iterator[Item]:
+def read_on(
+    shell: Shell,
+    argv: tuple[str, ...],
+    place: Place | None,
+    sieve: Callable[[], Sieve | None],
+    lost: Callable[[], None] = lambda: None,
+) -> Iterator[Item]:
     """What `argv`, a command of journalctl's, gives from a place on, or behind it; without a place all.
 
     journalctl says nothing when an entry is gone, and begins somewhere near it (sd_journal_seek_cursor(3)); so reading begins
-    at the entry itself, to see whether it is there. Where it isn't, time tells where to go on. Raises Unreachable,
-    HostCommandFailed.
+    at the entry itself, to see whether it is there. Where it isn't, time tells where to go on, and `lost` is
+    called. Raises Unreachable, HostCommandFailed.
     """
     if place is None:
         yield from _items(shell, argv, sieve())
@@ -34,6 +40,7 @@ def read_on(shell: Shell, argv: tuple[str, ...], place: Place | None, sieve: Cal
             yield first
         yield from items
         return
+    lost()
     yield from _items(shell, (*argv, f"--since=@{place.realtime_us / 1e6:.6f}"), sieve())
 
 
@@ -50,7 +57,7 @@ def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         parts.append(chunk)
         size += len(chunk)
-        if size >= _PIECE:
+        if size >= PIECE:
             yield b"".join(parts)
             parts, size = [], 0
     yield b"".join(parts)

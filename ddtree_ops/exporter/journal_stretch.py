@@ -82,6 +82,11 @@ class Stretches:
         return self._pending.last_us if self._pending is not None else 0
 
     @property
+    def since_real_us(self) -> int:
+        """The same on the host's own clock."""
+        return (self._suspicious.realtime_us or 0) if self._suspicious is not None else 0
+
+    @property
     def last(self) -> JournalEntry | None:
         """The newest entry that was fed."""
         return self._last
@@ -98,6 +103,10 @@ class Stretches:
         """The beginning is over: what comes now belongs to the open stretch."""
         self._base = copy.deepcopy(self._diagnoser)
         self._suspicion = self._diagnoser.suspicion
+
+    def lost(self) -> None:
+        """The beginning of the open stretch is gone: what is left of it may look like another failure, and was counted."""
+        self.state.counts.silent_us = max(self.state.counts.silent_us, self.state.newest_us)
 
     def feed(self, item: Item) -> None:
         """Take an entry, or a number of lines that can't matter."""

@@ -74,6 +74,7 @@ class Watch:
                 self._well_at = time.monotonic()
             except (DdtreeOpsError, OSError) as raised:
                 error = str(raised)[:300]
+                self._on_sign(Sign.SOON)
             if error and error != self._error:
                 print(f"{self._name}: the pass failed: {error}", file=sys.stderr, flush=True)  # noqa: T201
             self._error = error

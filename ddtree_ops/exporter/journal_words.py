@@ -29,7 +29,7 @@ UNKNOWN_FIX = "Read the report with ddtree-ops triage."
 _ELLIPSIS = "…"
 _TEXT = 1000  # characters of a cause that are looked at
 _DEPTH = 3  # of sentences within sentences
-_SHORTEST = 4  # characters of a sentence's own words, or it says nothing
+_SHORTEST, _INSIDE = 4, 12  # characters of a sentence's own words, or it says nothing
 _FILES = ("signatures", "deaths.py", "hidden.py", "last_words.py", "judge.py", "numbers.py", "xids.py")
 #: Sentences that triage puts together out of pieces too small to be told from anybody's words; {} is a gap.
 _PIECED = (
@@ -105,7 +105,10 @@ def _told(text: str, depth: int) -> str | None:
         return text
     if depth == 0:
         return None
+    inside = depth < _DEPTH  # of a gap, where anybody's words may stand: a few of them are soon some of ours
     for sentence in _sentences():
+        if inside and sentence.own < max(_INSIDE, len(text) // 3):
+            return None
         if all(part in text for part in sentence.parts):
             found = _pattern(sentence.parts).fullmatch(text)
             if found:
@@ -176,8 +179,8 @@ def _arguments() -> frozenset[str]:
     said = {
         word for text in (*_whole(), *(part for item in _sentences() for part in item.parts)) for word in _ARGUMENT.findall(text)
     }
-    names = {word[2:] for word in said} | set(OWNED)
-    return frozenset(spelling for name in names for spelling in (f"--{name}", name.replace("-", "_")) if len(name) > _SHORTEST)
+    fields = {name.replace("-", "_") for name in (*OWNED, *(word[2:] for word in said)) if "-" in name}
+    return frozenset(said | fields | {f"--{name}" for name in OWNED})
 
 
 def _parts(node: ast.JoinedStr | ast.BinOp) -> tuple[str, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.collector import Collector
-from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.sampler import CLOSE_SECONDS, Sampler
 from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.ports import Clock
@@ -66,10 +67,15 @@ class Observer:
             version = self._sampler.wait(version, left)
         return self.snapshot()
 
-    def close(self) -> None:
-        """The connection goes first, so that readings which wait for it end."""
+    def stop(self) -> None:
+        """Begin no more readings. The connection goes, so that those which wait for it end."""
+        self._sampler.stop()
         self._opened.close()
-        self._sampler.close()
+
+    def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Read no more; what hangs isn't waited for beyond `seconds`."""
+        self.stop()
+        self._sampler.close(seconds)
 
 
 class Observers:
@@ -100,8 +106,7 @@ class Observers:
         self._closing.set()
         with self._lock:
             known, self._known = self._known, {}
-        for _, observer in known.values():
-            observer.close()
+        _close([observer for _, observer in known.values()])
 
     def of(self, host: str) -> Observer | None:
         """The observer of a host; None for one that isn't in the inventory."""
@@ -124,27 +129,39 @@ class Observers:
             problem = ""
             try:
                 self.refresh()
-            except DdtreeOpsError as error:
-                problem = error.message
+            except (DdtreeOpsError, OSError) as error:
+                problem = str(error)
             if problem and problem != before:
-                print(f"the inventory can't be read, so its hosts stay as they were: {problem}", file=sys.stderr)  # noqa: T201
+                print(f"the inventory can't be followed, so hosts stay as they were: {problem}", file=sys.stderr)  # noqa: T201
             before = problem
 
     def _adopt(self, hosts: Sequence[Host]) -> None:
-        with self._lock:
-            if self._closing.is_set():
-                return
-            wanted = {host.name: host for host in hosts}
-            gone = [self._known.pop(name) for name in list(self._known) if name not in wanted]
-            for name, host in wanted.items():
-                how = _connection(host)
-                former = self._known.get(name)
-                if former is not None and former[0] == how:
-                    continue
+        gone: list[Observer] = []
+        try:
+            with self._lock:
+                if not self._closing.is_set():
+                    self._change(hosts, gone)
+        finally:
+            _close(gone)
+
+    def _change(self, hosts: Sequence[Host], gone: list[Observer]) -> None:
+        wanted = {host.name: host for host in hosts}
+        gone += [self._known.pop(name)[1] for name in list(self._known) if name not in wanted]
+        for name, host in wanted.items():
+            how = _connection(host)
+            former = self._known.get(name)
+            if former is None or former[0] != how:
                 self._known[name] = (how, Observer(self._open(host), self._collect, self._clock))
-                gone += [former] if former is not None else []
-        for _, observer in gone:
-            observer.close()
+                gone += [former[1]] if former is not None else []
+
+
+def _close(observers: Sequence[Observer]) -> None:
+    """All are told first: many hosts that hang take no longer than one."""
+    for observer in observers:
+        observer.stop()
+    deadline = time.monotonic() + CLOSE_SECONDS
+    for observer in observers:
+        observer.close(max(0.0, deadline - time.monotonic()))
 
 
 def _connection(host: Host) -> object:

@@ -37,7 +37,7 @@ class PassThrough:
     def _of(self, request: Request, path: str) -> Response:
         port = whole_number(request.params.get("port"), MOST_PORT)
         try:
-            if port is None or port not in self.target.ports():
+            if port is None or not self.target.has(port):
                 return text("no server of ours has this port", 404)
             return _passed(self.target.loopback.get(port, path, FRESH[path]), path)
         except TimeoutError:

@@ -30,8 +30,9 @@ def kernel_pass(shell: Shell, directory: Path) -> Callable[[], None]:
 
     def run() -> None:
         from ddtree_ops.exporter import kernel_pass as one  # noqa: PLC0415
+        from ddtree_ops.exporter.kernel_state import FILE  # noqa: PLC0415
 
-        with state_file.alone(directory / one.FILE) as is_alone:
+        with state_file.alone(directory / FILE) as is_alone:
             if is_alone:
                 one.run(shell, directory)
 

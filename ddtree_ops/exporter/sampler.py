@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ddtree_ops.exporter.bounds import bounded
-from ddtree_ops.exporter.collector import Collector
+from ddtree_ops.exporter.collector import Closable, Collector
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
 from ddtree_ops.ports import Clock
 
 PERIODS_KEPT = 3
+CLOSE_SECONDS = 1.0
 UNENDED = "no end of this reading yet"
 _LONGEST_ERROR = 240
-_CLOSE_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -53,14 +53,21 @@ class Sampler:
             self._threads.append(thread)
             thread.start()
 
-    def close(self) -> None:
-        """Read no more. A collector that hangs isn't waited for beyond a second."""
+    def stop(self) -> None:
+        """Begin no more readings; close() has to follow."""
         self._closing.set()
         with self._news:
             self._news.notify_all()
-        deadline = time.monotonic() + _CLOSE_SECONDS
+
+    def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Read no more, and end what collectors keep running. One that hangs isn't waited for beyond `seconds`."""
+        self.stop()
+        deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        for slot in self._slots.values():
+            if isinstance(slot.collector, Closable):
+                slot.collector.close()
 
     @property
     def alive(self) -> bool:

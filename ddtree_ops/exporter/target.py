@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ddtree_ops.exporter.loopback import Loopback
-from ddtree_ops.exporter.settings import MOST_BYTES, read_settings
+from ddtree_ops.exporter.releases.settings import MOST_BYTES, read_settings
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Http, Shell
-from ddtree_ops.units.systemctl import SERVERS
+from ddtree_ops.units import systemctl
 
 PORTS_SECONDS = 60.0
 
@@ -41,21 +41,15 @@ class Target:
         if self._read_at is None or now - self._read_at >= PORTS_SECONDS:
             settings = read_settings(self.shell.run(_SETTINGS).stdout)
             current = {settings.port} if settings and settings.port else set()
-            self._ports = tuple(sorted(_parse(self.shell.run(_LIST).stdout) | current))
+            units = systemctl.parse_servers(self.shell.run(systemctl.servers()).stdout)
+            loaded = {port for name in units if (port := systemctl.unit_port(name))}
+            self._ports = tuple(sorted(loaded | current))
             self._read_at = now
         return self._ports
 
+    def has(self, port: int) -> bool:
+        """Whether it is one of ports(). One that was, a moment ago, is believed: whoever scrapes it waits for no systemd."""
+        return port in self._ports or port in self.ports()
+
 
 _SETTINGS = Command(("cat", f"{places.ROOT}/current/server.json"), ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
-_LIST = Command(("systemctl", "list-units", "--all", "--plain", "--no-legend", "--no-pager", "--full", SERVERS))
-
-
-def _parse(text: str) -> set[int]:
-    """`list-units` prints the unit first; a failed one has a mark of its own before it unless --plain is given (systemctl(1))."""
-    ports = set()
-    for line in text.splitlines():
-        name = (line.split() or [""])[0]
-        number = name.removeprefix("ddtree-server@").removesuffix(".service")
-        if number.isascii() and number.isdigit() and 0 < int(number[:6]) < 65536:
-            ports.add(int(number[:6]))
-    return ports

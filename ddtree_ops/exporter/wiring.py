@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ddtree_ops.adapters.local import LocalShell
 from ddtree_ops.adapters.local_http import LocalHttp
-from ddtree_ops.exporter.app import Route, own_routes
+from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
-from ddtree_ops.exporter.collectors import gpus
 from ddtree_ops.exporter.collectors.boots import BootsCollector
 from ddtree_ops.exporter.collectors.deploys import DeploysCollector
 from ddtree_ops.exporter.collectors.drift import DriftCollector
+from ddtree_ops.exporter.collectors.gpus import GpusCollector
 from ddtree_ops.exporter.collectors.health import HealthCollector
 from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.collectors.kernel import KernelCollector
@@ -26,38 +26,37 @@ from ddtree_ops.exporter.pass_through import PassThrough
 from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.sight.readings import Observed
 from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.web.routes import Route
 
 
 def collectors(target: Target, state: Path | None) -> tuple[Collector, ...]:
-    """All collectors of one host. `state` is a directory that is ours to write; None: nothing is remembered over a restart."""
+    """All collectors of this host. `state` is a directory that is ours to write; None: nothing is remembered over a restart."""
     told = (JournalCollector(target, state), KernelCollector(target, state)) if state else ()
-    return (UnitCollector(target), BootsCollector(target, state), *host_collectors(target, state), gpus.local(target), *told)
+    return (*anywhere(target, state), GpusCollector(target, nvml=True), *told)
+
+
+def anywhere(target: Target, state: Path | None) -> tuple[Collector, ...]:
+    """Those that are the same for a host that is reached over SSH."""
+    return (
+        UnitCollector(target),
+        BootsCollector(target, state),
+        ServerCollector(target),
+        HealthCollector(target),
+        ReleasesCollector(target),
+        DriftCollector(target),
+        DeploysCollector(target, state),
+    )
 
 
 def routes(target: Target, sampler: Sampler, state: Path | None) -> tuple[Route, ...]:
-    """All paths that are served for one host."""
-    return (*own_routes(sampler), *server_routes(target), *page_routes(target, sampler, state))
-
-
-def host_collectors(target: Target, state: Path | None) -> tuple[Collector, ...]:
-    """Those that ask the server, and read what deploys leave on the host."""
-    asked = (ServerCollector(target), HealthCollector(target))
-    return (*asked, ReleasesCollector(target), DriftCollector(target), DeploysCollector(target, state))
-
-
-def server_routes(target: Target) -> tuple[Route, ...]:
-    """SGLang's own /metrics and /health, passed through."""
+    """All paths that are served for this host."""
     through = PassThrough(target)
-    return (Route("/server/<port>/metrics", through.metrics), Route("/server/<port>/health", through.health))
-
-
-def page_routes(target: Target, sampler: Sampler, state: Path | None) -> tuple[Route, ...]:
-    """The status page of this host, its stream, its JSON and the reports of its failures."""
+    servers = (Route("/server/<port>/metrics", through.metrics), Route("/server/<port>/health", through.health))
     board = Board(lambda: (Observed(target.host, sampler.snapshot()),), time.time)
     board.start()
-    return StatusPage(board, stored(state)).routes()
+    return (*own_routes(sampler), *servers, *StatusPage(board, stored(state)).routes())
 
 
-def local_target(host: str | None = None) -> Target:
+def local_target() -> Target:
     """This machine."""
-    return Target(LocalShell(host), LocalHttp())
+    return Target(LocalShell(), LocalHttp())

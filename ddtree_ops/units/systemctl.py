@@ -81,7 +81,7 @@ class UnitState:
     @property
     def port(self) -> int | None:
         """The port in the unit's name."""
-        return whole_number(self.name.partition("@")[2].removesuffix(".service"), MOST_PORT)
+        return unit_port(self.name)
 
     @property
     def serving(self) -> bool:
@@ -102,6 +102,11 @@ class UnitState:
 def unit_name(port: int) -> str:
     """Name of the unit that serves on a port."""
     return f"ddtree-server@{port}.service"
+
+
+def unit_port(name: str) -> int | None:
+    """The port in a unit's name; None if it has none."""
+    return whole_number(name.partition("@")[2].removesuffix(".service"), MOST_PORT)
 
 
 def show(unit: str) -> Command:

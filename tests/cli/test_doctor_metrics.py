@@ -12,7 +12,7 @@ from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.cli.checkup import Check
 from ddtree_ops.cli.doctor_metrics import _on_host
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.exporter.needs import Need, Use
+from ddtree_ops.exporter.metric_names.needs import Need, Use
 from ddtree_ops.fleet.inventory import load_fleet
 from ddtree_ops.flows.server import Server
 from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, Stream

@@ -10,6 +10,14 @@ from typing import Any
 import pytest
 
 SEEN_SECONDS = 8.0
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # as root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-proxy-server",
+    "--hide-scrollbars",
+)
 needs_browser = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs Debian's chromium and chromedriver"
 )
@@ -48,7 +56,14 @@ class Browser:
 
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or ""
-        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"):
+        for flag in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-proxy-server",
+            "--hide-scrollbars",
+        ):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver: Any = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +64,15 @@ def test_the_first_boot_of_a_host_counts(tmp_path: Path) -> None:
     assert totals(first) == {}
     shell.answers["env LC_ALL=C.UTF-8 cat"] = text(boot(1, Outcome.REFUSED))
     assert totals(first) == {"refused": 1.0}
+
+
+def test_ports_that_were_used_once_take_no_place_from_the_one_that_is(tmp_path: Path) -> None:
+    unused = {str(port): {"seen": ["", ""], "totals": {}} for port in range(1024, 1034)}
+    (tmp_path / "boots.json").write_text(json.dumps({"ports": unused}))
+    first, shell = collector(tmp_path, boot(1))
+    totals(first)
+    again, shell = collector(tmp_path, boot(1), boot(2))
+    assert totals(again) == {"ready": 1.0}
 
 
 def test_damaged_counts_are_set_aside(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.exporter import audit_tail
-from ddtree_ops.exporter.audit_counts import AuditCounts
+from ddtree_ops.exporter.audit import tail
+from ddtree_ops.exporter.audit.counts import AuditCounts
 from ddtree_ops.exporter.collectors.deploys import NAME, DeploysCollector
 from ddtree_ops.flows.attempt import result_of
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Step, StepState
@@ -124,7 +124,7 @@ def test_a_gate_that_judged_nothing_says_nothing(host: HostFolder, verdict: obje
 def test_nothing_counts_twice_over_restarts_and_rotation(
     host: HostFolder, lock: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_tail, "CHUNK", 1000)
+    monkeypatch.setattr(tail, "CHUNK", 1000)
     monkeypatch.setattr(lock, "AUDIT_BYTES", 20_000)
     state, log = tmp_path / "state", str(host.state / "audit.jsonl")
     state.mkdir()
@@ -164,8 +164,8 @@ def test_a_line_that_is_half_written_waits(host: HostFolder) -> None:
 
 
 def test_a_line_without_end_is_passed_over(host: HostFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_tail, "CHUNK", 1000)
-    monkeypatch.setattr(audit_tail, "LONGEST_LINE", 5000)
+    monkeypatch.setattr(tail, "CHUNK", 1000)
+    monkeypatch.setattr(tail, "LONGEST_LINE", 5000)
     (host.state / "audit.jsonl").write_text("x" * 7000 + "\n")
     host.audit(deploy())
     assert counts(DeploysCollector(host.target(), None, lambda: AT)) == {"deploy/ok": 1}

@@ -13,8 +13,8 @@ import pytest
 
 from ddtree_ops.exporter.catalogue import discovery as metrics
 from ddtree_ops.exporter.collectors.discovery import DiscoveryCollector
-from ddtree_ops.exporter.discovery import Discovery
-from ddtree_ops.exporter.file_sd import FileTargets, write_targets
+from ddtree_ops.exporter.discovery.file_sd import FileTargets, write_targets
+from ddtree_ops.exporter.discovery.targets import Discovery
 from ddtree_ops.fleet.inventory import load_fleet
 
 HOST = "{{ansible_host: 10.0.0.{n}, ddtree_hardware: b300-8x, ddtree_serving: {{port: {port}, model: {{path: /m}}}}}}"
@@ -134,7 +134,7 @@ def test_a_request_does_not_wait_for_a_slow_reading(inventory: Path, monkeypatch
     discovery = Discovery(inventory)
     first = discovery.found()
     go_on = threading.Event()
-    monkeypatch.setattr("ddtree_ops.exporter.discovery.load_fleet", lambda path: go_on.wait(5) and load_fleet(path))
+    monkeypatch.setattr("ddtree_ops.exporter.discovery.targets.load_fleet", lambda path: go_on.wait(5) and load_fleet(path))
     inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.3"))
     assert discovery.found(wait=0.01) is first
     inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.4"))  # while the one of before is being read

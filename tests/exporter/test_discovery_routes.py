@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.exporter.discovery import Discovery
-from ddtree_ops.exporter.discovery_routes import STALE, routes
+from ddtree_ops.exporter.discovery.routes import STALE, routes
+from ddtree_ops.exporter.discovery.targets import Discovery
 from ddtree_ops.exporter.web.messages import Request, Response
 from ddtree_ops.exporter.web.routes import Routes
 

@@ -11,8 +11,8 @@ import pytest
 
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.exporter.collectors.drift import DriftCollector
-from ddtree_ops.exporter.drift import KINDS, Evidence, command, count
-from ddtree_ops.exporter.installed import Installed
+from ddtree_ops.exporter.releases.drift import KINDS, Evidence, command, count
+from ddtree_ops.exporter.releases.installed import Installed
 from ddtree_ops.ports import Completed
 from tests.exporter.shells import PORT, RELEASE, UNIT, HostFolder
 

@@ -20,7 +20,7 @@ from ddtree_ops.exporter.loopback import HEALTH, METRICS, Loopback
 from ddtree_ops.exporter.pass_through import PassThrough
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.messages import Request, Response
-from ddtree_ops.ports import Http, HttpRequest, HttpResponse
+from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse
 from tests.exporter.shells import Answering, Silent
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -77,6 +77,13 @@ def server() -> Iterator[Server]:
     found.hold.set()
     found.shutdown()
     found.server_close()
+
+
+class Lost(LocalShell):
+    """A host that can't be asked."""
+
+    def run(self, command: Command) -> Completed:
+        raise Unreachable(command.argv[0])
 
 
 def target(http: Http, *ports: int) -> Target:
@@ -144,6 +151,13 @@ def test_only_ports_of_our_units_are_asked(server: Server) -> None:
     for port in (server.port, "0", "-1", "65536", "30000x", "²"):
         assert asked(through.metrics, port).status == 404
     assert server.asked == 0
+
+
+def test_a_port_that_is_known_waits_for_no_systemd(server: Server) -> None:
+    known = target(LocalHttp(), server.port)
+    known._read_at, known.shell = 0.0, Lost()
+    assert asked(PassThrough(known).metrics, server.port).status == 200
+    assert asked(PassThrough(known).metrics, 30001).status == 502, "asked, in vain"
 
 
 @pytest.mark.parametrize(("given", "passed"), [(200, 200), (503, 503), (404, 404), (302, 502), (500, 500)])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ddtree_ops.exporter import journal_reports
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.events import FleetNews, stream
 from ddtree_ops.exporter.page.fleet import fleet_page
@@ -125,8 +126,8 @@ def test_hostile_words_are_text() -> None:
 
 
 def test_reports_only_of_what_is_known(tmp_path: Path) -> None:
-    folder = tmp_path / "reports"
-    folder.mkdir()
+    folder = journal_reports.folder(tmp_path, 30000)
+    folder.mkdir(parents=True)
     (folder / f"{KNOWN}.html").write_text("<style>p{}</style><p>why")
     (folder / f"{'b' * 16}.html").write_text("of another host")
     shown = Shown(FLEET, tmp_path)

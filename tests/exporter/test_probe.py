@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +14,7 @@ import pytest
 
 from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.errors import InvalidInventory
+from ddtree_ops.exporter import observers
 from ddtree_ops.exporter.catalogue import releases
 from ddtree_ops.exporter.fleet_wiring import observed
 from ddtree_ops.exporter.metric import Sample
@@ -58,6 +61,7 @@ class Fleet:
         self.gate.set()
         self.broken = False
         self.unreachable: set[str] = set()
+        self.full: set[str] = set()
         self.observers = Observers(self._named, self._open, self._collect, SystemClock())
 
     def _named(self) -> Sequence[Host]:
@@ -67,11 +71,14 @@ class Fleet:
 
     def _open(self, host: Host) -> Opened:
         line = Line(reachable=host.name not in self.unreachable)
+        line.host = host.name
         self.lines.setdefault(host.name, []).append(line)
         remote = shell(line)
         return Opened(Target(remote, Silent()), remote.close)
 
     def _collect(self, target: Target) -> Sequence[Any]:
+        if target.host in self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return (Reader(target, gate=self.gate), Reader(target, "drift", gate=self.gate))
 
     def ask(self, path: str, query: dict[str, str] | None = None, seconds: str = "5") -> Response:
@@ -154,6 +161,34 @@ def test_the_inventory_may_change(fleet: Fleet) -> None:
     with pytest.raises(InvalidInventory):
         fleet.observers.refresh()
     assert set(fleet.observers.snapshots()) == {"ct200", "new"}
+
+
+def test_a_directory_that_cannot_be_made_leaves_the_others_and_the_following(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observers, "REFRESH_SECONDS", 0.02)
+    fleet.observers.start()
+    fleet.hosts = [Entry("ct200"), Entry("full")]
+    fleet.full = {"full"}
+    deadline = time.monotonic() + 5
+    while "full" not in fleet.lines and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert set(fleet.observers.snapshots()) == {"ct200"}
+    assert fleet.lines["b300"][0].closed, "which is in the inventory no more"
+    fleet.full.clear()
+    while fleet.observers.of("full") is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert fleet.observers.of("full") is not None
+
+
+def test_hosts_that_hang_end_together(fleet: Fleet) -> None:
+    fleet.gate.clear()
+    fleet.hosts += [Entry(f"h{number}") for number in range(4)]
+    fleet.observers.start()
+    fleet.observers.of("ct200")
+    begun = time.monotonic()
+    fleet.observers.close()
+    assert time.monotonic() - begun < 2.0
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.exporter import deadline
 from ddtree_ops.exporter.collectors.releases import ReleasesCollector
-from ddtree_ops.exporter.settings import ServerSettings, read_settings
+from ddtree_ops.exporter.releases import deadline
+from ddtree_ops.exporter.releases.settings import ServerSettings, read_settings
 from tests.exporter.shells import INVOCATION, PORT, RELEASE, STARTED, HostFolder
 
 OTHER = "lab-fedcba9876"

@@ -95,6 +95,23 @@ def test_one_that_hangs_shows_as_failed_while_the_others_go_on() -> None:
     assert not sampler.alive
 
 
+class Following(Script):
+    """Keeps something running from its first reading on."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_what_collectors_keep_running_ends_with_it() -> None:
+    following = Following("unit", [READY])
+    sampler = Sampler([following, Script("boots", [])], Clock())
+    sampler.read_once()
+    sampler.close()
+    assert following.closed == 1
+
+
 def test_wait_wakes_with_the_next_reading() -> None:
     quick = Script("unit", [READY], period=0.02)
     sampler = Sampler([quick], SystemClock())

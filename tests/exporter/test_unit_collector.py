@@ -7,7 +7,7 @@ import pytest
 from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.collectors.unit import UnitCollector
 from ddtree_ops.exporter.metric import Metric, Sample
-from ddtree_ops.exporter.unit_samples import PHASES, RESULTS
+from ddtree_ops.exporter.unit.samples import PHASES, RESULTS
 from ddtree_ops.units.systemctl import Active
 from tests.exporter.said_shell import recorded, target
 

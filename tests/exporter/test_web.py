@@ -49,12 +49,21 @@ def fails(_request: Request) -> Response:
     raise ValueError("secret words of a client")
 
 
+def breaks(_request: Request) -> Response:
+    def pieces() -> Iterator[bytes]:
+        yield b"one"
+        raise ValueError("secret words of a client")
+
+    return Response(body=pieces())
+
+
 ROUTES = (
     Route("/", lambda _request: text("home")),
     Route("/big", lambda _request: Response(body=BIG)),
     Route("/server/<port>/metrics", lambda request: text(f"{request.params['port']} {request.query.get('a')} {request.method}")),
     Route("/events", STREAM),
     Route("/fails", fails),
+    Route("/breaks", breaks),
 )
 
 
@@ -124,6 +133,10 @@ def test_a_handler_that_fails_tells_nobody_what_it_was_asked(port: int, capfd: p
     log = capfd.readouterr().err
     assert "ValueError in fails" in log
     assert "secret" not in log + body.decode()
+    assert get(port, "/breaks")[2] == b"one"
+    log = capfd.readouterr().err
+    assert "ValueError in pieces" in log
+    assert "secret" not in log
 
 
 def test_other_names_for_our_loopback_are_not_served(port: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import gzip
 import os
 import subprocess
@@ -44,7 +45,24 @@ def test_the_run_and_what_the_kernel_said_meanwhile(programs: Path, tmp_path: Pa
     assert groups[0] == f"_SYSTEMD_UNIT=a@1.service _SYSTEMD_INVOCATION_ID={ID}"
     assert groups[2].startswith("_TRANSPORT=kernel PRIORITY=0 ")
     assert groups[3] == "_TRANSPORT=audit"  # it has no priority: asked for one, it would never come
-    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_those_who_may_read_the_journal_may_read_what_is_kept_of_it(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "crashes"
+    folder.mkdir(mode=0o700)  # an older version's
+    monkeypatch.setattr(keep_crash, "READERS", grp.getgrgid(os.getgid()).gr_name)
+    kept = keep_crash.keep("a@1.service", folder, environment())
+    assert kept is not None
+    assert (folder.stat().st_mode & 0o777, kept.stat().st_mode & 0o777) == (0o750, 0o640)
+
+
+def test_where_there_is_no_such_group_it_is_roots_alone(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keep_crash, "READERS", "no-such-group")
+    kept = keep_crash.keep("a@1.service", tmp_path / "crashes", environment())
+    assert kept is not None
+    assert (kept.parent.stat().st_mode & 0o777, kept.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
 @pytest.mark.parametrize("given", [environment("success"), environment(invocation="../../etc"), {}])

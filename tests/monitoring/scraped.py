@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from ddtree_ops.exporter.discovery import Discovery
-from ddtree_ops.exporter.discovery_routes import routes
+from ddtree_ops.exporter.discovery.routes import routes
+from ddtree_ops.exporter.discovery.targets import Discovery
 from ddtree_ops.exporter.web.messages import Request
 from ddtree_ops.exporter.web.routes import Routes
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ddtree_ops.exporter.discovery import Discovery
-from ddtree_ops.exporter.file_sd import write_targets
+from ddtree_ops.exporter.discovery.file_sd import write_targets
+from ddtree_ops.exporter.discovery.targets import Discovery
 from tests.monitoring.scrape_config import render
 from tests.monitoring.scraped import PASSWORD, RECORDED, Played, Prometheus, free_port, played, prometheus
 

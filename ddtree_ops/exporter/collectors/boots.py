@@ -9,17 +9,17 @@ from statistics import median
 
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.exporter import state_file
-from ddtree_ops.exporter.boot_counts import BootCount
 from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.unit.boot_counts import BootCount
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
 from ddtree_ops.units.eta import Boot, Outcome, read_history
 from ddtree_ops.units.phases import Phase
 
-PERIOD_SECONDS = 15.0
 MOST_PORTS = 4
+_MOST_KNOWN = 64  # ports that were used once, the newest last
 _USUAL_OF = 5
 _MOST_BYTES = 1 << 20  # fifty lines of less than a kilobyte
 _SEGMENTS = tuple(prefix + phase for prefix in ("", "draft_") for phase in Phase)
@@ -36,7 +36,7 @@ class BootsCollector:
     """`state` is where the counts are kept over restarts; None: only as long as this process lives."""
 
     name = "boots"
-    period = PERIOD_SECONDS
+    period = 15.0
 
     def __init__(self, target: Target, state: Path | None) -> None:
         self._target = target
@@ -85,7 +85,7 @@ def _read(file: Path) -> dict[str, BootCount]:
     ports = (found or {}).get("ports")
     if not isinstance(ports, dict):
         return {}
-    return {str(port): BootCount.from_data(data) for port, data in list(ports.items())[:MOST_PORTS]}
+    return {str(port): BootCount.from_data(data) for port, data in list(ports.items())[-_MOST_KNOWN:]}
 
 
 def _samples(port: str, boots: Sequence[Boot], release: str, count: BootCount) -> Iterator[Sample]:

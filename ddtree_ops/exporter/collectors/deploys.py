@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import ClassVar
 
 from ddtree_ops.exporter import state_file
-from ddtree_ops.exporter.audit_counts import RESULTS, AuditCounts
-from ddtree_ops.exporter.audit_tail import AuditTail, Position
+from ddtree_ops.exporter.audit.counts import RESULTS, AuditCounts
+from ddtree_ops.exporter.audit.tail import AuditTail, Position
 from ddtree_ops.exporter.catalogue import releases
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
@@ -24,13 +23,13 @@ _STARTED = ("deploy", "rollback")
 class DeploysCollector:
     """Counts and the position that they belong to are kept together in one file: nothing is counted twice or forgotten."""
 
-    name: ClassVar[str] = "deploys"
+    name = "deploys"
+    period = 15.0
 
-    def __init__(self, target: Target, state: Path | None, wall: Callable[[], float] = time.time, period: float = 15.0) -> None:
+    def __init__(self, target: Target, state: Path | None, wall: Callable[[], float] = time.time) -> None:
         self._target = target
         self._path = state / NAME if state is not None else None
         self._wall = wall
-        self.period = period
         self._known: tuple[AuditCounts, Position] | None = None
 
     def read(self) -> Sequence[Sample]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddtree_ops.exporter.catalogue import discovery as metrics
-from ddtree_ops.exporter.discovery import Discovery
+from ddtree_ops.exporter.discovery.groups import by_job
+from ddtree_ops.exporter.discovery.targets import Discovery
 from ddtree_ops.exporter.metric import Sample
-from ddtree_ops.exporter.target_groups import by_job
 
 
 class DiscoveryCollector:

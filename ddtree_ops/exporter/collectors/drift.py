@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddtree_ops.exporter import drift, installed
 from ddtree_ops.exporter.catalogue import releases
-from ddtree_ops.exporter.drift import KINDS, Evidence
 from ddtree_ops.exporter.metric import Sample
+from ddtree_ops.exporter.releases import drift, installed
+from ddtree_ops.exporter.releases.drift import KINDS, Evidence
 from ddtree_ops.exporter.target import Target
 
 
@@ -21,7 +21,7 @@ class DriftCollector:
     target: Target
     wall: Callable[[], float] = time.time
     name: ClassVar[str] = "drift"
-    period: float = 600.0
+    period: ClassVar[float] = 600.0
 
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable, HostCommandFailed."""

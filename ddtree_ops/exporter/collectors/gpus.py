@@ -54,8 +54,3 @@ class GpusCollector:
             return Reading.from_json(done.stdout)
         except (ValueError, TypeError, KeyError) as error:
             raise HostCommandFailed(f"{self.target.host}: NVML's reading is damaged: {type(error).__name__}") from error
-
-
-def local(target: Target) -> GpusCollector:
-    """The collector for this very host."""
-    return GpusCollector(target, nvml=True)

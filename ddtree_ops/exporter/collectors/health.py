@@ -20,7 +20,7 @@ class HealthCollector:
     target: Target
     monotonic: Callable[[], float] = time.monotonic
     name: ClassVar[str] = "health"
-    period: float = 30.0
+    period: ClassVar[float] = 30.0
 
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable for a host that is lost. A port that refuses is no success, but has no duration either."""

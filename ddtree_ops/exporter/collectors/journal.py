@@ -24,7 +24,7 @@ class JournalCollector:
     """Of all units of the host. `passes`: how a pass over a unit is run; None: as a child process here."""
 
     name = "journal"
-    period = 1.0  # of looking at the files; the journal itself is read when there is a reason
+    period = 0.5  # of looking at the files; the journal itself is read when there is a reason
 
     def __init__(self, target: Target, directory: Path, passes: Passes | None = None) -> None:
         self._target, self._directory = target, directory

@@ -21,7 +21,7 @@ class KernelCollector:
     """Of the host. `run`: how a pass is run; None: as a child process here."""
 
     name = "kernel"
-    period = 1.0  # of looking at the file; the log itself is read when there is a reason
+    period = 0.5  # of looking at the file; the log itself is read when there is a reason
 
     def __init__(self, target: Target, directory: Path, run: Callable[[], None] | None = None) -> None:
         self._path = directory / _FILE

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ddtree_ops.exporter import deadline, installed
 from ddtree_ops.exporter.catalogue import gpus, releases, speculation
-from ddtree_ops.exporter.installed import CURRENT, LAST_GOOD, Installed
 from ddtree_ops.exporter.metric import Sample
-from ddtree_ops.exporter.settings import MOST_BYTES, ServerSettings, read_settings
+from ddtree_ops.exporter.releases import deadline, installed
+from ddtree_ops.exporter.releases.installed import CURRENT, LAST_GOOD, Installed
+from ddtree_ops.exporter.releases.settings import MOST_BYTES, ServerSettings, read_settings
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
@@ -28,7 +28,7 @@ class ReleasesCollector:
     target: Target
     wall: Callable[[], float] = time.time
     name: ClassVar[str] = "releases"
-    period: float = 15.0
+    period: ClassVar[float] = 15.0
     _settings: dict[str, ServerSettings] = field(default_factory=dict, init=False)
     _runs: dict[str, str] = field(default_factory=dict, init=False)
 

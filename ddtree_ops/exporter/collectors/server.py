@@ -19,7 +19,7 @@ class ServerCollector:
 
     target: Target
     name: ClassVar[str] = "server"
-    period: float = 10.0
+    period: ClassVar[float] = 10.0
 
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable for a host that is lost; a server that doesn't answer is a fact."""

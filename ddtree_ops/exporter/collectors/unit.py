@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.exporter import load_movement, unit_samples
 from ddtree_ops.exporter.catalogue import unit as catalogue
-from ddtree_ops.exporter.load_movement import Look, Movement
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.unit import load_movement, samples
+from ddtree_ops.exporter.unit.load_movement import Look, Movement
 from ddtree_ops.ports import Command
 from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import UnitState
 from ddtree_ops.units.whole_number import whole_number
 
-PERIOD_SECONDS = 5.0
 MOST_PORTS = 4
 _CLOCK = Command(("date", "+%s.%N"), timeout=10.0)
 
@@ -32,7 +31,7 @@ class UnitCollector:
     """Remembers, of each unit, when its load last moved and the exit code of the last run that it saw end."""
 
     name = "unit"
-    period = PERIOD_SECONDS
+    period = 5.0
 
     def __init__(self, target: Target, wall: Callable[[], float] = time.time) -> None:
         self._target = target
@@ -52,16 +51,16 @@ class UnitCollector:
         return [sample for port, (state, block) in chosen.items() for sample in self._of_unit(port, state, block)]
 
     def _of_unit(self, port: str, state: UnitState, block: str) -> Iterator[Sample]:
-        yield from unit_samples.of_state(state, port)
+        yield from samples.of_state(state, port)
         if not state.main_pid and state.main_started:
             self._exits[port] = state.exit_status
         if port in self._exits:
             yield Sample(catalogue.LAST_EXIT_CODE, self._exits[port], (port,))
-        if unit_samples.loading(state):
+        if samples.loading(state):
             now = self._now()
             movement = self._movements.setdefault(port, Movement())
-            movement.take(self._look(state, block, now), unit_samples.unix_seconds(state.main_started) or now)
-            yield from unit_samples.of_load(state, port, now, movement.last)
+            movement.take(self._look(state, block, now), samples.unix_seconds(state.main_started) or now)
+            yield from samples.of_load(state, port, now, movement.last)
         else:
             self._movements.pop(port, None)
 
@@ -71,7 +70,7 @@ class UnitCollector:
             at=now,
             invocation=state.invocation,
             status=state.status_text,
-            phase=unit_samples.phase_of(state),
+            phase=samples.phase_of(state),
             cpu_seconds=load_movement.cpu_seconds(values.get("CPUUsageNSec")),
             tasks=whole_number(values.get("TasksCurrent")),
             log=self._newest_line(state),

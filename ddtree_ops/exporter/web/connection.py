@@ -14,6 +14,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from ddtree_ops.adapters.bounded_http import Received
 from ddtree_ops.exporter.web.messages import Request, Response, text
 from ddtree_ops.exporter.web.site import Site
 
@@ -53,7 +54,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         self.connection = self.request
-        self.rfile = io.BufferedReader(_Head(self))
+        self.rfile = io.BufferedReader(Received(self.receive))
         self.wfile = _Answer(self.connection)  # type: ignore[assignment]
 
     def finish(self) -> None:
@@ -99,11 +100,11 @@ class Connection(BaseHTTPRequestHandler):
         handler, params = self._site.routes.find(path)
         query = dict(reversed(fields))  # the first of each name
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(path, query, params, headers, self.command, str(self.client_address[0]))
+        request = Request(path, query, params, headers, self.command)
         try:
             return handler(request)
         except Exception as error:  # noqa: BLE001 - a page that fails is no reason to end
-            print(f"a handler failed: {_where(error)}", file=sys.stderr, flush=True)  # noqa: T201
+            _log(error)
             return text("internal error; the exporter's journal says where", 500)
 
     def _respond(self, response: Response) -> None:
@@ -132,7 +133,7 @@ class Connection(BaseHTTPRequestHandler):
                     return
                 self._send_head(response, dict(response.headers))
                 if self.command != "HEAD":
-                    for piece in pieces:
+                    for piece in _sound(pieces):
                         self.wfile.write(piece)
         finally:
             close = getattr(pieces, "close", None)
@@ -170,19 +171,6 @@ class _TooLongError(Exception):
     """The head of a request has more bytes than any sound one."""
 
 
-class _Head(io.RawIOBase):
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._connection.receive(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
 class _Answer:
     """Writes at once; each write ends in time, also over TLS, whose sendall begins its time anew with each piece."""
 
@@ -213,10 +201,18 @@ def _takes_gzip(accepted: str) -> bool:
     return False
 
 
-def _where(error: Exception) -> str:
+def _sound(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Pieces of a stream until its handler fails, which ends it."""
+    try:
+        yield from pieces
+    except Exception as error:  # noqa: BLE001 - as for a page
+        _log(error)
+
+
+def _log(error: Exception) -> None:
     """Type and place, without the text of the error: it may quote what a client sent."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}" if trace else ""
-    return f"{type(error).__name__}{place}"
+    print(f"a handler failed: {type(error).__name__}{place}", file=sys.stderr, flush=True)  # noqa: T201

@@ -24,7 +24,6 @@ class Request:
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "GET"
-    client: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,6 @@ def text(content: str, status: int = 200) -> Response:
     return Response(status, TEXT, (content + "\n").encode("utf-8", "replace"))
 
 
-def json_document(data: Any, status: int = 200) -> Response:
+def json_document(data: Any) -> Response:
     """A JSON document."""
-    return Response(status, JSON, (json.dumps(data) + "\n").encode())
+    return Response(200, JSON, (json.dumps(data) + "\n").encode())

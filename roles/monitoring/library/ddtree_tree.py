@@ -24,7 +24,7 @@ description:
 options:
   path: {type: path, required: true, description: "The directory; everything in it belongs to this task."}
   files: {type: dict, required: true, description: "Texts by file name, which may hold directories."}
-  validate: {type: list, elements: list, default: [], description: "Commands (argv); %s becomes the directory that holds the new files."}
+  validate: {type: list, elements: list, default: [], description: "Commands (argv); %s becomes the directory of the new files."}
   group: {type: str, default: root, description: "Group that may read; nobody else may."}
   public: {type: bool, default: false, description: "Whether everybody may read."}
 author: ddtree-ops
@@ -77,7 +77,7 @@ def has_rights(path: Path, rights: Rights) -> bool:
 
 
 def write(path: Path, files: dict[str, bytes], rights: Rights) -> None:
-    """A new directory with these files, on the disk when this returns. Raises OSError, Refused for a name that leads out of it."""
+    """A new directory with these files, on the disk. Raises OSError, Refused for a name that leads out of it."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(mode=0o700, parents=True)
     for name, content in files.items():

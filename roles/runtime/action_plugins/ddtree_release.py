@@ -1,4 +1,4 @@
-"""Controller's half of `ddtree_release`, and by a link of `ddtree_venv`: runs the module, sends the wheels that the host lacks, runs it again."""
+"""Controller's half of `ddtree_release` and `ddtree_venv` (a link): runs it, sends wheels that the host lacks, runs it again."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Venv:
     def linked(self) -> str:
         """The name that `venv` leads to; empty if there is no such link."""
         try:
-            return os.readlink(self.folder / LINK)
+            return str((self.folder / LINK).readlink())
         except OSError:
             return ""
 

@@ -11,6 +11,7 @@ import argparse
 import gzip
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 DIRECTORY = Path("/var/lib/ddtree/crashes")
+READERS = "systemd-journal"
 KEPT = 20
 ENTRIES = 20_000  # the newest; a start of eight ranks writes about 2,000
 SYNC_SECONDS, READ_SECONDS = 5, 20
@@ -50,17 +52,28 @@ def keep(unit: str, directory: Path, environment: Mapping[str, str]) -> Path | N
     if environment.get("SERVICE_RESULT", "success") == "success" or not _ID.fullmatch(invocation):
         return None
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _share(directory, 0o750)
     subprocess.run(("journalctl", "--sync"), check=False, timeout=SYNC_SECONDS)
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{invocation}.export.gz"
     target = directory / name
     temporary = directory / f".{name}"
     try:
         _write(_command(unit, invocation, _began(unit)), temporary)
+        _share(temporary, 0o640)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
     _forget_oldest(directory)
     return target
+
+
+def _share(path: Path, mode: int) -> None:
+    """For those who may read the journal itself, like the exporter, and for nobody else; root's alone where there is no such group."""
+    try:
+        shutil.chown(path, group=READERS)
+        path.chmod(mode)
+    except (LookupError, PermissionError):
+        pass
 
 
 def _began(unit: str) -> str:

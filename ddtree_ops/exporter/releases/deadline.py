@@ -6,12 +6,11 @@ starts with the system; /proc/uptime counts as that clock does (proc(5); Linux f
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any
 
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
+from ddtree_ops.units.json_object import json_object
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _UPTIME = "/proc/uptime"
@@ -30,7 +29,7 @@ def parse(text: str, now: float) -> float | None:
     for name in parts:
         _, found, rest = text.partition(f"==> {name} <==\n")
         parts[name] = rest.partition("\n==> ")[0] if found else ""
-    orders, uptime = _object(parts[places.DEAD_MAN]), _number(parts[_UPTIME].partition(" ")[0])
+    orders, uptime = json_object(parts[places.DEAD_MAN]), _number(parts[_UPTIME].partition(" ")[0])
     if orders is None or uptime is None:
         return None
     booted = now - uptime
@@ -39,14 +38,6 @@ def parse(text: str, now: float) -> float | None:
     if isinstance(left, bool) or not isinstance(left, int | float) or not 0 <= left < _MOST_SECONDS:
         return None
     return float(round(booted + left))
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _number(text: str) -> float | None:

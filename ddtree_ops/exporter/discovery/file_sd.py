@@ -8,8 +8,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from ddtree_ops.exporter.discovery import Discovery
-from ddtree_ops.exporter.target_groups import ALL
+from ddtree_ops.exporter.discovery.groups import ALL
+from ddtree_ops.exporter.discovery.targets import Discovery
 
 SECONDS = 5.0
 _LOG = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.exporter.installed import Installed, running
+from ddtree_ops.exporter.releases.installed import Installed, running
 from ddtree_ops.fleet import look_program, places
 from ddtree_ops.fleet.drift import link_changes, unit_changes
 from ddtree_ops.fleet.state import FileDrift, HostState, Manifest

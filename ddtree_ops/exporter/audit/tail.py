@@ -5,13 +5,13 @@ How it does that: role service, lock.py, shorten(). A file is known by its inode
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command, Shell
+from ddtree_ops.units.json_object import json_object
 
 FILES = (f"{places.AUDIT}.1", places.AUDIT)
 CHUNK = 256 << 10
@@ -73,7 +73,7 @@ class AuditTail:
                 length = LONGEST_LINE
                 continue
             for line in data[: end or len(data)].split(b"\n"):
-                record = _record(line)
+                record = json_object(line)
                 if record is not None:
                     yield record
             offset, length = offset + (end or len(data)), CHUNK
@@ -85,11 +85,3 @@ class AuditTail:
         argv = ("dd", f"if={file.path}", flags, f"skip={offset}", f"count={length}", "bs=65536", "status=none")
         done = self._shell.run(Command(argv, timeout=20.0, most_bytes=LONGEST_LINE * 4))
         return done.stdout.encode("ascii", "replace")
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.exporter.target_groups import as_json, by_job
+from ddtree_ops.exporter.discovery.groups import as_json, by_job
 from ddtree_ops.fleet.inventory import load_fleet
 from ddtree_ops.fleet.inventory_state import State, inventory_state
 from ddtree_ops.fleet.scrape_targets import HostTargets, scrape_targets

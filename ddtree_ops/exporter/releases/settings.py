@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ddtree_ops.fleet.server_args import canonical
+from ddtree_ops.units.json_object import json_object
 from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 
 MOST_BYTES = 1 << 20
@@ -33,11 +33,8 @@ class ServerSettings:
 
 def read_settings(text: str) -> ServerSettings | None:
     """Of server.json; None for anything else."""
-    try:
-        server = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    argv = server.get("argv") if isinstance(server, dict) else None
+    server = json_object(text) or {}
+    argv = server.get("argv")
     if not isinstance(argv, list):
         return None
     given = dict(_arguments([str(word) for word in argv]))

@@ -6,11 +6,11 @@ other spin, and a line about an answered poll of /health or /metrics proves noth
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 
 from ddtree_ops.ports import Command
+from ddtree_ops.units.json_object import json_object
 from ddtree_ops.units.phases import Phase
 from ddtree_ops.units.whole_number import whole_number
 
@@ -77,11 +77,8 @@ def last_lines(unit: str, invocation: str) -> Command:
 def newest(text: str) -> float | None:
     """Unix time of the newest line that isn't about an answered poll; None if there is none."""
     for line in reversed(text.splitlines()):
-        try:
-            entry = json.loads(line)
-            message, stamp = entry.get("MESSAGE"), whole_number(entry.get("__REALTIME_TIMESTAMP"))
-        except (ValueError, AttributeError, TypeError, RecursionError):
-            continue
+        entry = json_object(line) or {}
+        message, stamp = entry.get("MESSAGE"), whole_number(str(entry.get("__REALTIME_TIMESTAMP")))
         if stamp is not None and not (isinstance(message, str) and _POLL_LINE.search(message)):
             return stamp / 1e6
     return None

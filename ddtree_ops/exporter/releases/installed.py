@@ -8,12 +8,12 @@ leads to, because the unit's WorkingDirectory= is that link. Where neither says 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
+from ddtree_ops.units.json_object import json_object
 from ddtree_ops.units.systemctl import UnitState
 
 CURRENT, LAST_GOOD = "current", "last-good"
@@ -84,11 +84,8 @@ def running(state: UnitState, installed: Installed, records: Iterable[str]) -> s
 
 def _recorded(invocation: str, records: Iterable[str]) -> str | None:
     for line in records:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict) and record.get("invocation") == invocation:
+        record = json_object(line)
+        if record is not None and record.get("invocation") == invocation:
             return str(record.get("release"))[:_LONGEST_ID]
     return None
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ddtree_ops.exporter.catalogue import BY_NAME, exporter
-from ddtree_ops.exporter.late_metrics import AFTER_A_REQUEST, ANSWERED, ONCE_IT_HAPPENED, WITH_SPECULATION
 from ddtree_ops.exporter.metric import Metric
-from ddtree_ops.exporter.needs import OWN, SGLANG, SGLANG_STORED, Need, Use, stored
+from ddtree_ops.exporter.metric_names.late import AFTER_A_REQUEST, ANSWERED, ONCE_IT_HAPPENED, WITH_SPECULATION
+from ddtree_ops.exporter.metric_names.needs import OWN, SGLANG, SGLANG_STORED, Need, Use, stored
 from ddtree_ops.fleet.mistakes import nearest_words
 from ddtree_ops.units.exposition import Sample, parse_samples
 from ddtree_ops.units.promql import Matcher

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ddtree_ops.exporter.discovery import Discovery, Found
-from ddtree_ops.exporter.target_groups import ALL, CONTENT_TYPE, by_job
+from ddtree_ops.exporter.discovery.groups import ALL, CONTENT_TYPE, by_job
+from ddtree_ops.exporter.discovery.targets import Discovery, Found
 from ddtree_ops.exporter.web.messages import Request, Response, json_document, text
 from ddtree_ops.exporter.web.routes import Route
 

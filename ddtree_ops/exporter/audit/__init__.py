@@ -1,0 +1,1 @@
+"""The host's audit log, read on and counted."""

@@ -1,0 +1,1 @@
+"""Service discovery for Prometheus from an inventory: over HTTP and in a file."""

@@ -1,0 +1,1 @@
+"""What is installed on a host, how it is configured, and what of it differs."""

@@ -1,0 +1,1 @@
+"""One server's systemd unit: its state, its load, its boots."""

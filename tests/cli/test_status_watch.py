@@ -1,0 +1,149 @@
+"""`status --watch`: what is told of a fleet, on a terminal and in a pipe. Hosts of the tests of this file can't be reached."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ddtree_ops.cli.watch_lines import Changes, document, facts, lines, words
+from ddtree_ops.cli.watch_row import blocks, rows
+from ddtree_ops.cli.watch_table import fitting, table
+from ddtree_ops.exporter.sight.build import sight
+from ddtree_ops.exporter.sight.model import HostSight
+from tests.exporter.fleet_model import NOW, Model, observed
+
+LOADING = Model("ct201", state="activating", phase="weights", progress=0.43, eta=214, moved=1, answers=0, generated=None)
+FAILED = Model("ct200", state="failed", exit_code=70, restarts=2, failures=(("a" * 16, "host_oom", "root", 65.0),))
+LOST = Model("far", state=None, problem="far: no route to host")
+SERVES = Model("ct202", queued=7)
+INVENTORY = "all:\n  hosts:\n    far:\n      ansible_host: 127.0.0.1\n      ansible_port: 1\n"
+
+
+def seen(*models: Model) -> list[HostSight]:
+    return [sight(observed(model), NOW) for model in models]
+
+
+def drawn(width: int, height: int = 24, symbols: bool = True) -> str:
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    console.print(table(rows(seen(SERVES, LOADING, LOST, FAILED)), NOW, width, height, symbols))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_table() -> None:
+    told = drawn(160).splitlines()
+    assert [line.split()[0] for line in told[1:5]] == ["ct200", "ct201", "far", "ct202"]
+    assert "✖ failed" in told[1]
+    assert "host_oom 1 min ago" in told[1]
+    assert "━━━━━━━━━━━━  43%" in told[2]
+    assert "weights, 3 min 34 s left" in told[2]
+    assert "⊘ unreachable" in told[3]
+    assert "far: no route to host" in told[3]
+    assert "3/7" in told[4]
+    assert told[-1].strip() == "1 failed, 1 loading, 1 unreachable, 1 serving. Ctrl-C ends."
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_table_fits_and_never_loses_host_and_state(width: int) -> None:
+    told = drawn(width).splitlines()
+    assert max(map(len, told)) <= width
+    assert all(f"{host}" in "".join(told) for host in ("ct200", "✖ failed", "ct201", "◐ loading", "far", "⊘ unreachable"))
+
+
+def test_table_of_a_plain_encoding_and_a_low_terminal() -> None:
+    assert drawn(160, symbols=False).isascii()
+    assert "2 of them don't fit" in drawn(160, height=6)
+
+
+def test_columns_go_one_by_one() -> None:
+    found = rows(seen(SERVES, LOADING, FAILED))
+    counts = [len(fitting(found, NOW, width)) for width in range(30, 220, 5)]
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+
+
+def test_blocks() -> None:
+    assert blocks([None, 0.0, 5.0, 10.0]) == " ▁▄█"
+    assert blocks([0.0, None]) == ""
+
+
+def test_lines_on_change_only() -> None:
+    changes = Changes(words)
+    (host,) = changes.of(seen(FAILED))
+    assert list(lines(host, "T", NOW)) == ["T  ct200  failed  crashed  host_oom 1 min ago  2 restarts"]
+    assert list(changes.of(seen(replace(FAILED, running=9)))) == []
+    assert len(list(changes.of(seen(replace(FAILED, restarts=3))))) == 1
+    changes = Changes(facts)
+    assert len(list(changes.of(seen(LOADING)))) == 1
+    assert list(changes.of(seen(replace(LOADING, progress=0.44, eta=200)))) == []
+    assert len(list(changes.of(seen(replace(LOADING, progress=0.51))))) == 1
+
+
+def test_document_is_one_line() -> None:
+    text = document(seen(replace(FAILED, model="ü\n\u202e"))[0], "T")
+    assert text.isascii()
+    assert "\n" not in text
+    assert json.loads(text)["status"]["servers"][0]["failures"][0]["kind"] == "host_oom"
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text(INVENTORY)
+    program = "import sys; from ddtree_ops.cli import main; sys.exit(main())"
+    return [sys.executable, "-c", program, "status", "--watch", "-i", str(inventory), "--host", "far", "--interval", "0.5"]
+
+
+def test_in_a_pipe(arguments: list[str]) -> None:
+    with subprocess.Popen([*arguments, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        told = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == ""
+        assert process.stderr.read() == ""
+    assert (told["schema"], told["host"], told["status"]["state"]) == ("ddtree-ops/status-change/v1", "far", "unreachable")
+    assert process.returncode == 130
+
+
+def test_on_a_terminal(arguments: list[str]) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="xterm-256color", COLUMNS="100", LINES="20", PYTHONUTF8="1")
+        os.execv(arguments[0], arguments)  # noqa: S606
+    text = b""
+    for part in _read(terminal):
+        text += part
+        if b"unreachable" in text and b"Ctrl-C ends" in text:
+            os.write(terminal, b"\x03")
+            break
+    text += b"".join(_read(terminal))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert b"unreachable" in text
+    assert text.rindex(b"\x1b[?25h") > text.rindex(b"\x1b[?25l"), "the cursor is hidden for good"
+    assert b"Traceback" not in text
+
+
+def _read(terminal: int) -> Iterator[bytes]:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and select.select([terminal], [], [], 1.0) is not None:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the other end is gone
+            return
+        if not part:
+            return
+        yield part

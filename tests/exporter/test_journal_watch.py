@@ -1,0 +1,87 @@
+"""Signs in a journal's bytes, when a pass is due for them, and what the collector tells of the state."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from ddtree_ops.exporter.collectors.journal import samples
+from ddtree_ops.exporter.journal_follow import KERNEL_SIGNS, UNIT_SIGNS, Scanner, Sign
+from ddtree_ops.exporter.journal_pass import Pass
+from ddtree_ops.exporter.journal_schedule import REGULAR_SECONDS, SOON_SECONDS, Schedule
+from ddtree_ops.exporter.journal_watch import Watch
+from ddtree_ops.triage.kinds import Kind
+from tests.exporter.journal_story import UNIT, StoryShell, long_story
+from tests.triage.journals import recorded
+
+
+def text_of(name: str) -> bytes:
+    return b"".join(entry.message.encode() + b"\n" for entry in recorded(name))
+
+
+def test_crashes_are_seen_and_a_healthy_server_is_not() -> None:
+    assert Scanner(UNIT_SIGNS).take(text_of("tp2_ddtree_shape")) is Sign.NOW
+    assert Scanner(UNIT_SIGNS).take(text_of("tp2_rank1_raise")) is Sign.NOW
+    healthy = text_of("dflash_ok").partition(b"SIGTERM")[0]
+    assert Scanner(UNIT_SIGNS).take(healthy) is Sign.NONE
+    assert Scanner(KERNEL_SIGNS).take(b"NVRM: Xid (PCI:0000:41:00): 79\n") is Sign.NOW
+    assert Scanner(UNIT_SIGNS).take(b"Starting ddtree-server@30000.service\n") is Sign.SOON
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+def test_a_sign_is_seen_once_however_the_bytes_are_cut(size: int) -> None:
+    line = b"[2026-11-29 18:37:34 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
+    data = b"x" * 500 + line + b"y" * 2000
+    scanner = Scanner(UNIT_SIGNS)
+    seen = [scanner.take(data[start : start + size]) for start in range(0, len(data), size)]
+    assert seen.count(Sign.NOW) == 1
+
+
+def test_a_pass_is_due_when_signs_fell_silent_and_rarely_in_a_storm() -> None:
+    schedule = Schedule(due=0.0)
+    schedule.begin(0.0)
+    assert schedule.due == REGULAR_SECONDS
+    schedule.sign(Sign.SOON, 1.0)
+    assert schedule.due == 1.0 + SOON_SECONDS
+    for tenth in range(50, 53):
+        schedule.sign(Sign.NOW, tenth / 10)
+    assert 5.2 < schedule.due < 5.6
+    passes = 0
+    now = 100.0
+    while now < 400.0:
+        schedule.sign(Sign.NOW, now)
+        now += 0.1
+        if now >= schedule.due:
+            schedule.begin(now)
+            passes += 1
+    assert 10 < passes < 30
+
+
+def test_a_watch_runs_at_the_start_and_after_a_sign() -> None:
+    ran, entries = threading.Semaphore(0), long_story().entries[:1]
+    shell = StoryShell(entries)
+    watch = Watch(shell, ("journalctl",), UNIT_SIGNS, ran.release, "test")
+    watch.start()
+    try:
+        assert ran.acquire(timeout=5)
+        watch._on_sign(Sign.NOW)
+        assert ran.acquire(timeout=5)
+    finally:
+        watch.close()
+
+
+def test_samples_begin_at_zero_and_say_nothing_of_an_unread_past(tmp_path: Path) -> None:
+    shell = StoryShell(long_story().entries)
+    Pass(shell, UNIT, tmp_path, sleep=shell.sleep).run()
+    data = json.loads((tmp_path / "journal-30000.json").read_text())
+    assert list(samples({"30000": {**data, "complete": False}, "30001": {}})) == []
+    found = {(one.metric.name, one.labels): one.value for one in samples({"30000": data, "30001": data})}
+    total = "ddtree_ops_failures_total"
+    assert found[(total, ("30000", "graph_token_count_mismatch", "root"))] == 2
+    assert {("30001", kind.value, "root") for kind in Kind} <= {labels for name, labels in found if name == total}
+    info = [labels for name, labels in found if name == "ddtree_ops_failure_info" and labels[0] == "30000"]
+    assert {labels[2] for labels in info} == {"graph_token_count_mismatch", "unknown"}
+    assert all(len(label) <= 200 for labels in info for label in labels)

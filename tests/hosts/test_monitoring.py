@@ -1,0 +1,99 @@
+"""The whole chain of monitoring: playbook, exporter, Prometheus, rules, Alertmanager; faults, and the one alert of each.
+
+The tests build on each other in file order. Durations of the rules are shortened (`monitored.faster`), nothing else is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hosts.lab import Lab
+from tests.hosts.monitored import FASTER, INTERVAL, Monitored, monitored, wait_for
+
+GPU, WATCH = "gpu", "watch"
+TWO_EVALUATIONS = 2 * INTERVAL
+SLACK = 15.0  # a busy machine, and the exporter's own period
+TRIAGE = f"ddtree-ops triage --host {GPU} --since -2h"
+CRASH_SHOWN = 900 / FASTER  # as long as ServerCrashed is told of a failure
+
+
+@pytest.fixture(scope="module")
+def chain(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
+    lab.up(GPU, WATCH)
+    chain = monitored(lab, tmp_path_factory.mktemp("monitoring"), GPU, WATCH)
+    with chain.tool.start("deploy", "--host", GPU, "--yes") as deploying:
+        played = chain.play()
+        deployed = deploying.end()
+    assert deployed.code == 0, deployed.stderr
+    assert played.returncode == 0, played.stdout
+    yield chain
+    lab.stop(GPU)
+    lab.stop(WATCH)
+
+
+def ready(chain: Monitored) -> bool:
+    return [one["value"][1] for one in chain.query("ddtree_ops_server_ready")] == ["1"]
+
+
+def test_all_is_scraped_and_nothing_is_alerted(chain: Monitored) -> None:
+    wait_for("a server that is ready", lambda: ready(chain), 30)
+    wait_for("all targets up", lambda: not chain.query("up == 0") and len(chain.query("up")) == 6, 20)
+    assert chain.query('sglang_num_running_reqs{host="gpu"}'), "SGLang's names have no colon here"
+    wait_for("a probe", lambda: chain.query("probe_success == 1"), 10)
+    assert chain.told() == set()
+
+
+def test_a_second_run_changes_nothing_and_neither_does_check_mode(chain: Monitored) -> None:
+    again = chain.play("--check", "--diff")
+    assert again.returncode == 0, again.stdout
+    assert re.findall(r"changed=(\d+)", again.stdout) == ["0", "0"]
+
+
+def test_a_stopped_exporter(chain: Monitored) -> None:
+    chain.sh(GPU, "systemctl stop ddtree-exporter")
+    (alert,) = chain.expect("ExporterDown", within=120 / FASTER + TWO_EVALUATIONS + SLACK)
+    assert alert.labels["host"] == GPU
+    chain.sh(GPU, "systemctl start ddtree-exporter")
+    chain.gone("ExporterDown", within=SLACK)
+
+
+def test_a_partition(chain: Monitored) -> None:
+    chain.lab.cut(GPU)
+    alerts = chain.expect("HostUnreachable", within=60 / FASTER + TWO_EVALUATIONS + SLACK)
+    assert {one.labels["host"] for one in alerts} == {GPU}
+    chain.lab.heal(GPU)
+    chain.gone("HostUnreachable", within=SLACK)
+
+
+def test_a_load_that_stalls(chain: Monitored) -> None:
+    """ServerNotReady goes by the usual load time, which is a second here; the stall silences it."""
+    chain.restart(SIM_FAULT="hang:weights")
+    alerts = chain.expect("ServerLoadStalled", within=300 / FASTER + TWO_EVALUATIONS + SLACK, before=["ServerNotReady"])
+    stalled = next(one for one in alerts if one.name == "ServerLoadStalled")
+    assert stalled.notes["command"] == f"ddtree-ops logs --host {GPU} -n 200"
+    chain.restart()
+    chain.gone("ServerLoadStalled", "ServerNotReady", within=SLACK)
+
+
+def test_the_storys_crash_and_a_killed_rank(chain: Monitored) -> None:
+    """The first real request, which kills the server, is the launcher's own. Both crashes are told until both are old."""
+    chain.restart(SIM_FAULT="graph_width:request")
+    alerts = chain.expect("ServerCrashed", within=TWO_EVALUATIONS + SLACK)
+    (crash,) = (one for one in alerts if one.name == "ServerCrashed")
+    assert crash.notes["command"] == TRIAGE
+    assert "graph" in crash.notes["cause"]
+    assert crash.labels["kind"] in crash.notes["summary"]
+
+    chain.restart()
+    wait_for("a server that is ready again", lambda: ready(chain), 30)
+    chain.sh(GPU, "kill -KILL $(pgrep -f '[s]glang::scheduler_TP3')")
+    wait_for("a second crash", lambda: len([one for one in chain.active() if one.name == "ServerCrashed"]) == 2, SLACK)
+    assert chain.told() == {"ServerCrashed"}
+    killed = next(one for one in chain.active() if one.labels.get("fingerprint") not in (None, crash.labels["fingerprint"]))
+    assert killed.labels["kind"] != crash.labels["kind"]
+    assert killed.notes["command"] == TRIAGE
+    chain.restart()
+    chain.gone("ServerCrashed", within=CRASH_SHOWN + SLACK)
