@@ -19,6 +19,8 @@ from ddtree_ops.exporter.web.messages import Response, text
 from ddtree_ops.exporter.web.routes import Route, Routes
 from ddtree_ops.exporter.web.site import Site, own_names
 
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
 
 def own_routes(sampler: Sampler) -> tuple[Route, ...]:
     """What every exporter has: /metrics and /healthz."""
@@ -44,13 +46,32 @@ def serve(
     guard = Guard(web_config)
     names = own_names() if where.loopback and not guard.authenticates else frozenset()
     listener = Listener(addresses.listen(where), Site(Routes(*routes), guard, names))
-    end = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: end.set())
+    wait = _until_the_end()
     threading.Thread(target=listener.serve, name="listener", daemon=True).start()
     ready(listener.address)
-    end.wait()
+    wait()
     listener.close()
+
+
+def _until_the_end() -> Callable[[], None]:
+    """Catches signals from now on; the function waits for one.
+
+    By a descriptor and not by a lock: a thread that is just about to wait for a lock sleeps through a signal, since its handler
+    only runs between two instructions of Python (docs of the module signal, "Execution of Python signal handlers").
+    """
+    told, teller = socket.socketpair()
+    teller.setblocking(False)
+    signal.set_wakeup_fd(teller.fileno(), warn_on_full_buffer=False)
+    for number in _ENDING:
+        signal.signal(number, lambda _number, _frame: None)
+
+    def wait() -> None:
+        with told, teller:
+            while told.recv(1)[0] not in _ENDING:
+                pass
+            signal.set_wakeup_fd(-1)
+
+    return wait
 
 
 def tell_systemd(state: str) -> None:

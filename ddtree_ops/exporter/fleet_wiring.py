@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.app import own_routes
@@ -28,7 +29,7 @@ from ddtree_ops.exporter.wiring import anywhere
 
 def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]:
     """Those that need nothing but a shell and HTTP. `state` is the controller's directory; each host has its own in it."""
-    own = state / "hosts" / target.host if state is not None else None
+    own = state / "hosts" / quote(target.host, safe="") if state is not None else None
     if own is not None:
         own.mkdir(parents=True, exist_ok=True)
     return (*anywhere(target, own), GpusCollector(target), *_journals(target, own))

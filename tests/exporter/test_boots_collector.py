@@ -69,9 +69,9 @@ def test_the_first_boot_of_a_host_counts(tmp_path: Path) -> None:
 def test_ports_that_were_used_once_take_no_place_from_the_one_that_is(tmp_path: Path) -> None:
     unused = {str(port): {"seen": ["", ""], "totals": {}} for port in range(1024, 1034)}
     (tmp_path / "boots.json").write_text(json.dumps({"ports": unused}))
-    first, shell = collector(tmp_path, boot(1))
+    first, _ = collector(tmp_path, boot(1))
     totals(first)
-    again, shell = collector(tmp_path, boot(1), boot(2))
+    again, _ = collector(tmp_path, boot(1), boot(2))
     assert totals(again) == {"ready": 1.0}
 
 

@@ -221,7 +221,20 @@ def test_a_log_that_is_not_readable_is_a_failed_reading(host: HostFolder) -> Non
         DeploysCollector(host.target(), None).read()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"counts": 1, "position": 2}', '{"counts": {"x": 1}, "position": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"counts": 1, "position": 2}',
+        '{"counts": {"x": 1}, "position": {}}',
+        '{"counts": {"attempts": 5}, "position": {"inode": 0, "offset": 0}}',
+        '{"counts": {"attempts": {"deploy": 1}}, "position": {"inode": 0, "offset": 0}}',
+        '{"counts": {"smoke_ok": "x"}, "position": {"inode": 0, "offset": 0}}',
+        '{"counts": {}, "position": {"inode": "x", "offset": 0}}',
+    ],
+)
 def test_a_damaged_state_is_counted_anew(host: HostFolder, tmp_path: Path, text: str) -> None:
     host.audit(deploy())
     (tmp_path / NAME).write_text(text)

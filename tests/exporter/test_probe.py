@@ -185,7 +185,6 @@ def test_hosts_that_hang_end_together(fleet: Fleet) -> None:
     fleet.gate.clear()
     fleet.hosts += [Entry(f"h{number}") for number in range(4)]
     fleet.observers.start()
-    fleet.observers.of("ct200")
     begun = time.monotonic()
     fleet.observers.close()
     assert time.monotonic() - begun < 2.0

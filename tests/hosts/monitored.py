@@ -24,24 +24,28 @@ from tests.hosts.lab import Lab
 PROJECT = Path(__file__).resolve().parents[2]
 RULES = PROJECT / "dashboards" / "prometheus" / "rules"
 FASTER = 40  # what takes the rules 40 seconds takes the tests one
-INTERVAL = 1.0  # of scrapes and rules, seconds
+INTERVAL = 1  # of scrapes and rules, seconds
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"\b(\d+)([smhd])\b")
 # Numbers of seconds that rules compare ages with. Others are counts, ratios and Xids.
 _AGE = re.compile(r"(?<![\w.\"|])(60|300|600|900|1200|3600)(?![\w.\"|])")
-_LEAST_RANGE = 4  # seconds: a rate needs samples
+_LEAST_SAMPLES = 4  # of a range: a rate needs some
 
 
-def faster(source: Path, target: Path) -> None:
+def faster(source: Path, target: Path, interval: int) -> None:
     """The rules with all their durations divided by FASTER; thresholds and everything else as they are."""
+
+    def shorter(found: re.Match[str]) -> str:
+        return f"{max(_seconds(found) // FASTER, _LEAST_SAMPLES * interval)}s"
+
     target.mkdir(parents=True)
     for file in source.glob("*.yml"):
         content = yaml.safe_load(file.read_text())
         for group in content["groups"]:
             if "interval" in group:
-                group["interval"] = "1s"
+                group["interval"] = f"{interval}s"
             for rule in group["rules"]:
-                rule["expr"] = _AGE.sub(lambda found: f"{int(found[1]) / FASTER:g}", _DURATION.sub(_shorter, rule["expr"]))
+                rule["expr"] = _AGE.sub(lambda found: f"{int(found[1]) / FASTER:g}", _DURATION.sub(shorter, rule["expr"]))
                 if "for" in rule:
                     rule["for"] = _DURATION.sub(lambda found: f"{_seconds(found) // FASTER}s", rule["for"])
         (target / file.name).write_text(yaml.safe_dump(content, sort_keys=False))
@@ -49,10 +53,6 @@ def faster(source: Path, target: Path) -> None:
 
 def _seconds(found: re.Match[str]) -> int:
     return int(found[1]) * _UNIT_SECONDS[found[2]]
-
-
-def _shorter(found: re.Match[str]) -> str:
-    return f"{max(_seconds(found) // FASTER, _LEAST_RANGE)}s"
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,9 @@ def wait_for(what: str, holds: Callable[[], object], seconds: float) -> None:
         time.sleep(0.5)
 
 
-def monitored(lab: Lab, folder: Path, gpu: str, watch: str) -> Monitored:
+def monitored(lab: Lab, folder: Path, gpu: str, watch: str, interval: int = INTERVAL) -> Monitored:
     """inventories/lab with these two hosts in it, which are up; nothing is set up yet."""
-    faster(RULES, folder / "rules")
+    faster(RULES, folder / "rules", interval)
     target = folder / "inventory"
     shutil.copytree(PROJECT / "inventories" / "lab", target)
     for path in target.rglob("*.yml"):
@@ -171,10 +171,10 @@ def monitored(lab: Lab, folder: Path, gpu: str, watch: str) -> Monitored:
     variables: dict[str, dict[str, Any]] = {gpu: {"ddtree_serving": serving}, watch: {}}
     for name, more in variables.items():
         (target / "host_vars" / f"{name}.yml").write_text(
-            yaml.safe_dump({"ddtree_monitoring": {"address": addresses[name]}, "monitoring_listen": "0.0.0.0", **more})
+            yaml.safe_dump({"ddtree_monitoring": {"address": addresses[name]}, "monitoring_listen": "::", **more})
         )
     settings = {
-        "monitoring_scrape_interval": f"{INTERVAL:g}s",
+        "monitoring_scrape_interval": f"{interval}s",
         "monitoring_prometheus_listen": f"{addresses[watch]}:9090",
         "monitoring_alertmanager_listen": f"{addresses[watch]}:9093",
         "monitoring_rules": str(folder / "rules"),

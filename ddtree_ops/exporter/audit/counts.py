@@ -37,10 +37,16 @@ class AuditCounts:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> AuditCounts:
-        """What to_data gave. Raises TypeError, ValueError for anything else."""
+        """What to_data gave. Raises TypeError, ValueError, AttributeError for anything else."""
         found = cls(**data)
+        if not {type(found.smoke_ok), type(found.gate_ok)} <= {bool, type(None)}:
+            raise TypeError("neither passed nor failed")
+        found.attempts = {_key(key): int(number) for key, number in found.attempts.items()}
+        found.last = {_key(key): float(at) for key, at in found.last.items()}
+        found.seconds = {str(event): float(seconds) for event, seconds in found.seconds.items()}
         found.lost = {who: (str(event), float(at)) for who, (event, at) in found.lost.items()}
-        found.smoke_seconds = tuple(found.smoke_seconds)
+        found.smoke_seconds = tuple(map(_number, found.smoke_seconds))
+        found.gate_length = _number(found.gate_length)
         return found
 
     def to_data(self) -> dict[str, Any]:
@@ -93,6 +99,14 @@ class AuditCounts:
         if isinstance(gate, Mapping) and gate.get("verdict") in ("passed", "refused", "inconclusive"):
             self.gate_ok = gate["verdict"] == "passed"
             self.gate_length = _number(gate.get("acceptance_length"))
+
+
+def _key(text: str) -> str:
+    """Raises ValueError for what isn't an event and a result of ours."""
+    event, result = text.split("/")
+    if event not in EVENTS or result not in RESULTS:
+        raise ValueError("neither")
+    return text
 
 
 def _result(event: str, outcome: object) -> str:

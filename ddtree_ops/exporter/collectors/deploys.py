@@ -56,7 +56,9 @@ class DeploysCollector:
         try:
             data = state_file.read(self._path) if self._path is not None else None
             if data is not None:
-                return AuditCounts.from_data(data["counts"]), Position(**data["position"])
+                return AuditCounts.from_data(data["counts"]), Position(
+                    int(data["position"]["inode"]), int(data["position"]["offset"])
+                )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             print(f"{NAME} is damaged, so the audit log is counted anew: {type(error).__name__}", file=sys.stderr)  # noqa: T201
         return AuditCounts(), Position()

@@ -1,7 +1,8 @@
 """How many things on a host differ from its current release, by kind: the look's answer without what only a deploy needs.
 
 Any user may run the look: releases are readable by all. What it can't see then is the working directory of the server's process,
-so which release runs comes from `installed.py`; and what isn't known is no drift.
+so which release runs comes from `installed.py`; and what isn't known is no drift. For commands,
+`fleet.look_answer` reads the same answer with pydantic, which is too large for an exporter.
 """
 
 from __future__ import annotations
