@@ -44,7 +44,7 @@ class FleetExporter:
             observers.start()
             sampler.start()
             told.start()
-            paths = (*fleet_wiring.routes(observers, sampler, self._known()), *told.routes)
+            paths = (*fleet_wiring.routes(observers, sampler, self._state, self._known()), *told.routes)
             serve(listen, paths, web_config=web_config, ready=ready)
         finally:
             told.close()

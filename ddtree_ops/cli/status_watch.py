@@ -87,9 +87,12 @@ def _looking(inventory: Path, hosts: tuple[str, ...], group: str | None, interva
 
 
 def _collectors(target: Target, interval: float) -> tuple[Collector, ...]:
+    """What the journal told is remembered for the next time, so that only what is new has to be read."""
+    from ddtree_ops.adapters.audit_file import state_directory
     from ddtree_ops.exporter.fleet_wiring import remote_collectors
 
-    return tuple(_Paced(one, interval) if one.name in _QUICK else one for one in remote_collectors(target, None))
+    found = remote_collectors(target, state_directory() / "watch")
+    return tuple(_Paced(one, interval) if one.name in _QUICK else one for one in found)
 
 
 def _draw(look: Look, interval: float) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
 from ddtree_ops.exporter.collectors.gpus import GpusCollector
 from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.collectors.kernel import KernelCollector
+from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.observers import UNREAD, Observers
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import stored
@@ -27,12 +27,21 @@ from ddtree_ops.exporter.web.routes import Route
 from ddtree_ops.exporter.wiring import anywhere
 
 
+#: These tell what they know of a host also while it can't be reached.
+REMEMBERED = (JournalCollector.name, KernelCollector.name)
+
+
 def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]:
     """Those that need nothing but a shell and HTTP. `state` is the controller's directory; each host has its own in it."""
-    own = state / "hosts" / quote(target.host, safe="") if state is not None else None
+    own = state_of(target.host, state)
     if own is not None:
         own.mkdir(parents=True, exist_ok=True)
     return (*anywhere(target, own), GpusCollector(target), *_journals(target, own))
+
+
+def state_of(host: str, state: Path | None) -> Path | None:
+    """The host's own directory in the controller's."""
+    return state / "hosts" / quote(host, safe="") if state is not None else None
 
 
 def _journals(target: Target, own: Path | None) -> tuple[Collector, ...]:
@@ -43,13 +52,15 @@ def _journals(target: Target, own: Path | None) -> tuple[Collector, ...]:
     return (journal, KernelCollector(target, own, passes_here.kernel_pass(target.shell, own)))
 
 
-def routes(observers: Observers, sampler: Sampler, known: Mapping[str, Identity] | None = None) -> tuple[Route, ...]:
+def routes(
+    observers: Observers, sampler: Sampler, state: Path | None, known: Mapping[str, Identity] | None = None
+) -> tuple[Route, ...]:
     """All paths of the controller's exporter but those of service discovery. `sampler` reads what it says of itself,
     `known` is what the inventory says of each host.
     """
     board = Board(lambda: tuple(observed(observers, known)), time.time)
     board.start()
-    page = StatusPage(board, stored(None)).routes()
+    page = StatusPage(board, stored(lambda host: state_of(host, state))).routes()
     return (*own_routes(sampler), *probe_routes(observers), *page)
 
 
@@ -64,7 +75,7 @@ def observed(observers: Observers, known: Mapping[str, Identity] | None = None) 
 
 def _problem(snapshot: Snapshot) -> str | None:
     """Where nothing at all can be read, the reason is the host's, and it is the same for all."""
-    states = list(snapshot.states.values())
+    states = [state for name, state in snapshot.states.items() if name not in REMEMBERED]
     errors = [state.error for state in states if state.error and state.error not in (UNREAD, UNENDED)]
     if not errors or any(state.success for state in states):
         return None

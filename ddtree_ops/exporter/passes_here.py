@@ -14,7 +14,7 @@ def journal_passes(shell: Shell, directory: Path) -> Callable[[str], Callable[[]
 
     def of_unit(unit: str) -> Callable[[], None]:
         def run() -> None:
-            from ddtree_ops.exporter.journal_pass import Pass  # noqa: PLC0415  # all of triage
+            from ddtree_ops.exporter.journal.one_pass import Pass  # noqa: PLC0415  # all of triage
 
             with state_file.alone(state_file.of_unit(directory, unit)) as is_alone:
                 if is_alone:
@@ -29,8 +29,8 @@ def kernel_pass(shell: Shell, directory: Path) -> Callable[[], None]:
     """For KernelCollector's `run`."""
 
     def run() -> None:
-        from ddtree_ops.exporter import kernel_pass as one  # noqa: PLC0415
-        from ddtree_ops.exporter.kernel_state import FILE  # noqa: PLC0415
+        from ddtree_ops.exporter.kernel import one_pass as one  # noqa: PLC0415
+        from ddtree_ops.exporter.kernel.state import FILE  # noqa: PLC0415
 
         with state_file.alone(directory / FILE) as is_alone:
             if is_alone:

@@ -1,6 +1,6 @@
 """Reads every collector on its own period, each in a thread of its own, and keeps what they said last.
 
-A collector that raises or hangs costs only itself: its success is 0, and its samples are dropped after three periods.
+A collector that raises or hangs costs only itself: its success is 0, and its samples are dropped after three periods, and ten seconds at least.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
 from ddtree_ops.ports import Clock
 
 PERIODS_KEPT = 3
+SECONDS_KEPT = 10.0  # of those that are read often: a busy host answers late
 CLOSE_SECONDS = 1.0
 UNENDED = "no end of this reading yet"
 _LONGEST_ERROR = 240
@@ -98,7 +99,9 @@ class Sampler:
         states: dict[str, CollectorState] = {}
         with self._news:
             for name, slot in self._slots.items():
-                kept = slot.fresh_at is not None and now - slot.fresh_at <= PERIODS_KEPT * slot.collector.period
+                kept = slot.fresh_at is not None and now - slot.fresh_at <= max(
+                    PERIODS_KEPT * slot.collector.period, SECONDS_KEPT
+                )
                 samples[name] = slot.samples if kept else ()
                 state = _state(slot, now)
                 if state is not None:

@@ -54,7 +54,7 @@ def routes(target: Target, sampler: Sampler, state: Path | None) -> tuple[Route,
     servers = (Route("/server/<port>/metrics", through.metrics), Route("/server/<port>/health", through.health))
     board = Board(lambda: (Observed(target.host, sampler.snapshot()),), time.time)
     board.start()
-    return (*own_routes(sampler), *servers, *StatusPage(board, stored(state)).routes())
+    return (*own_routes(sampler), *servers, *StatusPage(board, stored(lambda _host: state)).routes())
 
 
 def local_target() -> Target:

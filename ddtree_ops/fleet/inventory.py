@@ -100,8 +100,8 @@ class Host:
     def serves(self) -> bool:
         """Whether it has a serving spec at all; other hosts of an inventory may have other jobs.
 
-        Defaults stand where all hosts read them: one that runs Prometheus serves only if it has a spec of its own (role monitoring
-        goes by the same).
+        Defaults stand where all hosts read them: one that runs Prometheus serves only if it has a spec of its own (the role
+        `monitoring` goes by the same).
         """
         if SERVING in self._variables.entries:
             return True

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -111,7 +112,10 @@ def test_in_a_pipe(arguments: list[str]) -> None:
     with subprocess.Popen([*arguments, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        limit = threading.Timer(60, process.kill)
+        limit.start()
         told = json.loads(process.stdout.readline())
+        limit.cancel()
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == ""
         assert process.stderr.read() == ""

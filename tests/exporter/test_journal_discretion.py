@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ddtree_ops.exporter.journal_discretion import discreet, discreet_events
+from ddtree_ops.exporter.journal.discretion import discreet, discreet_events
 from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.forms.read import read_log

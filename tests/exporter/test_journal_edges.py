@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ddtree_ops.exporter import state_file
-from ddtree_ops.exporter.journal_pass import Pass
-from ddtree_ops.exporter.journal_reports import read_report
+from ddtree_ops.exporter.journal.one_pass import Pass
+from ddtree_ops.exporter.journal.reports import read_report
 from ddtree_ops.triage.entry import JournalEntry
 from tests.exporter.journal_story import UNIT, Story, StoryShell
 from tests.triage.written_forms import as_export

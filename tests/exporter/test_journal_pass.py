@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ddtree_ops.exporter import journal_source
-from ddtree_ops.exporter.journal_pass import SETTLE_SECONDS, Pass
+from ddtree_ops.exporter.journal import source as journal_source
+from ddtree_ops.exporter.journal.one_pass import SETTLE_SECONDS, Pass
 from tests.exporter.journal_story import UNIT, KilledError, StoryShell, long_story
 
 STORY = long_story()

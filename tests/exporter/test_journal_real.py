@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.collectors.journal import JournalCollector
-from ddtree_ops.exporter.journal_pass import Pass
+from ddtree_ops.exporter import passes_here
+from ddtree_ops.exporter.journal.one_pass import Pass
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ddtree_ops.exporter.collectors.journal import samples
-from ddtree_ops.exporter.journal_follow import KERNEL_SIGNS, UNIT_SIGNS, Scanner, Sign
-from ddtree_ops.exporter.journal_pass import Pass
-from ddtree_ops.exporter.journal_schedule import REGULAR_SECONDS, SOON_SECONDS, Schedule
-from ddtree_ops.exporter.journal_watch import Watch
+from ddtree_ops.exporter.journal.follow import KERNEL_SIGNS, UNIT_SIGNS, Scanner, Sign
+from ddtree_ops.exporter.journal.one_pass import Pass
+from ddtree_ops.exporter.journal.schedule import REGULAR_SECONDS, SOON_SECONDS, Schedule
+from ddtree_ops.exporter.journal.watch import Watch
 from ddtree_ops.triage.kinds import Kind
 from tests.exporter.journal_story import UNIT, StoryShell, long_story
 from tests.triage.journals import recorded

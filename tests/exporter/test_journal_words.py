@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.exporter import journal_words
+from ddtree_ops.exporter.journal import words as journal_words
 from ddtree_ops.report.entries import triage_bytes
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Failure

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ddtree_ops.exporter import kernel_pass
 from ddtree_ops.exporter.collectors.kernel import samples
-from ddtree_ops.exporter.gpu_address import address
-from ddtree_ops.exporter.kernel_lines import Victims, read_xid
+from ddtree_ops.exporter.kernel import one_pass as kernel_pass
+from ddtree_ops.exporter.kernel.gpu_address import address
+from ddtree_ops.exporter.kernel.lines import Victims, read_xid
 from ddtree_ops.ports import Command, Completed
 from ddtree_ops.triage.entry import JournalEntry
 from tests.exporter.journal_story import Story, StoryShell

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.exporter import journal_reports
+from ddtree_ops.exporter.journal import reports as journal_reports
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.events import FleetNews, stream
 from ddtree_ops.exporter.page.fleet import fleet_page
@@ -35,7 +35,7 @@ class Shown:
     def __init__(self, fleet: list[Observed], state: Path | None = None) -> None:
         self.fleet, self.now = fleet, NOW
         self.board = Board(lambda: self.fleet, lambda: self.now)
-        self.routes = {route.pattern: route.handler for route in StatusPage(self.board, stored(state)).routes()}
+        self.routes = {route.pattern: route.handler for route in StatusPage(self.board, stored(lambda _host: state)).routes()}
 
     def get(self, pattern: str, **query: str) -> Response:
         params: dict[str, str] = {name: query.pop(name) for name in ("fingerprint", "name") if name in query}

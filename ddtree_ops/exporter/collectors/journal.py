@@ -9,8 +9,8 @@ from typing import Any
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.catalogue import failures
-from ddtree_ops.exporter.journal_follow import UNIT_SIGNS, unit_command
-from ddtree_ops.exporter.journal_watch import Watch, child
+from ddtree_ops.exporter.journal.follow import UNIT_SIGNS, unit_command
+from ddtree_ops.exporter.journal.watch import Watch, child
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.triage.kinds import Kind
@@ -57,7 +57,7 @@ class JournalCollector:
             watch.start()
 
     def _child(self, unit: str) -> Callable[[], None]:
-        return child(self._target.shell, "journal_pass", self._directory, "--unit", unit)
+        return child(self._target.shell, "journal.one_pass", self._directory, "--unit", unit)
 
     def _of(self, port: int) -> Mapping[str, Any]:
         """What the file says; it is read again when it was replaced."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.catalogue import failures
-from ddtree_ops.exporter.journal_follow import KERNEL_SIGNS, kernel_command
-from ddtree_ops.exporter.journal_watch import Watch, child
+from ddtree_ops.exporter.journal.follow import KERNEL_SIGNS, kernel_command
+from ddtree_ops.exporter.journal.watch import Watch, child
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
 
@@ -25,7 +25,7 @@ class KernelCollector:
 
     def __init__(self, target: Target, directory: Path, run: Callable[[], None] | None = None) -> None:
         self._path = directory / _FILE
-        run = run or child(target.shell, "kernel_pass", directory)
+        run = run or child(target.shell, "kernel.one_pass", directory)
         self._watch = Watch(target.shell, kernel_command(), KERNEL_SIGNS, run, "kernel's log")
         self._started = False
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from ddtree_ops.exporter.journal_reports import read_report
+from ddtree_ops.exporter.journal.reports import read_report
 
 _STYLE = re.compile(rb"<style>(.*?)</style>", re.DOTALL)
 
@@ -16,12 +16,13 @@ _STYLE = re.compile(rb"<style>(.*?)</style>", re.DOTALL)
 Reports = Callable[[str, str], bytes | None]
 
 
-def stored(state: Path | None) -> Reports:
-    """The reports that this exporter keeps in its state directory; none without one. What can't be read isn't there."""
+def stored(directory: Callable[[str], Path | None]) -> Reports:
+    """The reports that this exporter keeps in each host's `directory`; none without one. What can't be read isn't there."""
 
-    def read(_host: str, fingerprint: str) -> bytes | None:
+    def read(host: str, fingerprint: str) -> bytes | None:
+        where = directory(host)
         try:
-            return read_report(state, fingerprint) if state else None
+            return read_report(where, fingerprint) if where else None
         except (ValueError, OSError):
             return None
 

@@ -48,7 +48,7 @@ def parse(text: str) -> Address:
 def listen(address: Address) -> socket.socket:
     """A listening socket. Raises DdtreeOpsError, with the address and what can be done."""
     try:
-        if not address.host:
+        if address.host in ("", "::"):  # everywhere; create_server alone would leave IPv4 out
             return socket.create_server(("", address.port), family=_any_family(), backlog=_BACKLOG, dualstack_ipv6=_dual())
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)

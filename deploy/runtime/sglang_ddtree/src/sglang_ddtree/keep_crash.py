@@ -68,7 +68,7 @@ def keep(unit: str, directory: Path, environment: Mapping[str, str]) -> Path | N
 
 
 def _share(path: Path, mode: int) -> None:
-    """For those who may read the journal itself, like the exporter, and for nobody else; root's alone where there is no such group."""
+    """For those who may read the journal itself, like the exporter; root's alone where there is no such group."""
     try:
         shutil.chown(path, group=READERS)
         path.chmod(mode)

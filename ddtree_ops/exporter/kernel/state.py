@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ddtree_ops.exporter.journal_state import Place, number, place, place_data, text
-from ddtree_ops.exporter.kernel_lines import OTHER, SERVER, Victims
+from ddtree_ops.exporter.journal.state import Place, number, place, place_data, text
+from ddtree_ops.exporter.kernel.lines import OTHER, SERVER, Victims
 
 FORMAT = 1
 FILE = "kernel.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ddtree_ops.exporter.journal_follow import Sign
+from ddtree_ops.exporter.journal.follow import Sign
 
 REGULAR_SECONDS = 300.0
 SOON_SECONDS = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ddtree_ops.exporter.gpu_address import address
+from ddtree_ops.exporter.kernel.gpu_address import address
 
 #: What a line holds that matters here (for the sieve).
 WORDS = re.compile(rb"Xid \(|oom-kill:|memory\.oom\.group|Killed process|Kill process|invoked oom-killer")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.exporter.journal_follow import Follower, Sign
-from ddtree_ops.exporter.journal_schedule import REGULAR_SECONDS, Schedule
+from ddtree_ops.exporter.journal.follow import Follower, Sign
+from ddtree_ops.exporter.journal.schedule import REGULAR_SECONDS, Schedule
 from ddtree_ops.ports import Command, Shell
 
 PASS_SECONDS = 1800.0

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from ddtree_ops.exporter import journal_words, state_file
-from ddtree_ops.exporter.journal_discretion import discreet, discreet_events
-from ddtree_ops.exporter.journal_reports import MOST_BYTES, forget_others, report_name
-from ddtree_ops.exporter.journal_state import State
+from ddtree_ops.exporter import state_file
+from ddtree_ops.exporter.journal import words as journal_words
+from ddtree_ops.exporter.journal.discretion import discreet, discreet_events
+from ddtree_ops.exporter.journal.reports import MOST_BYTES, forget_others, report_name
+from ddtree_ops.exporter.journal.state import State
 from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage.model import Event, Failure, Verdict
 

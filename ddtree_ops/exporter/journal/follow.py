@@ -53,6 +53,9 @@ def kernel_command() -> tuple[str, ...]:
     return (*_FOLLOW, "_TRANSPORT=kernel")
 
 
+CLOSE_SECONDS = 2.0  # a command that takes longer to end is left to its pipe
+
+
 class Scanner:
     """Tells of each piece of bytes the strongest sign in it."""
 
@@ -95,6 +98,8 @@ class Follower:
         stream = self._stream
         if stream is not None:
             stream.close()
+        if self._thread.is_alive():
+            self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
         while not self._closed.is_set():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ddtree_ops.errors import HostCommandFailed, UsageError
-from ddtree_ops.exporter.journal_news import News
-from ddtree_ops.exporter.journal_state import State
+from ddtree_ops.exporter.journal.news import News
+from ddtree_ops.exporter.journal.state import State
 from ddtree_ops.flows import crashes
 from ddtree_ops.ports import Shell
 from ddtree_ops.report.failure import FailureReport

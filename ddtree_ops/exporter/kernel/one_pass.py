@@ -1,6 +1,6 @@
 """One pass over the kernel's log: read on from where the last pass was, count, write it down.
 
-python -P -m ddtree_ops.exporter.kernel_pass --state DIR
+python -P -m ddtree_ops.exporter.kernel.one_pass --state DIR
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from pathlib import Path
 
 from ddtree_ops.adapters.local import LocalShell
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.exporter import gpu_address, kernel_state, state_file
-from ddtree_ops.exporter.journal_source import read_on
-from ddtree_ops.exporter.journal_state import Place
-from ddtree_ops.exporter.kernel_lines import WORDS, read_xid
-from ddtree_ops.exporter.kernel_state import FILE, KernelState
+from ddtree_ops.exporter import state_file
+from ddtree_ops.exporter.journal.source import read_on
+from ddtree_ops.exporter.journal.state import Place
+from ddtree_ops.exporter.kernel import gpu_address
+from ddtree_ops.exporter.kernel import state as kernel_state
+from ddtree_ops.exporter.kernel.lines import WORDS, read_xid
+from ddtree_ops.exporter.kernel.state import FILE, KernelState
 from ddtree_ops.ports import Command, Shell
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.sieve import Spelling
@@ -107,7 +109,7 @@ def _learn(shell: Shell, state: KernelState) -> None:
 
 def main() -> int:
     """Exit 0: done; 1: the log can't be read, or the state not written; 3: another pass is at it."""
-    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.kernel_pass")
+    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.kernel.one_pass")
     parser.add_argument("--state", type=Path, required=True)
     asked = parser.parse_args()
     os.nice(_NICE)

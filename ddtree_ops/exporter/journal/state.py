@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ddtree_ops.exporter.journal_counts import Counted, Counts, Known
+from ddtree_ops.exporter.journal.counts import Counted, Counts, Known
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Role
 

@@ -2,7 +2,7 @@
 
 A process of its own, so that the exporter needn't hold triage's code and tables in memory:
 
-    python -P -m ddtree_ops.exporter.journal_pass --state DIR --unit ddtree-server@30000.service
+    python -P -m ddtree_ops.exporter.journal.one_pass --state DIR --unit ddtree-server@30000.service
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pathlib import Path
 from ddtree_ops import __version__
 from ddtree_ops.adapters.local import LocalShell
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.exporter import journal_reports as reports
-from ddtree_ops.exporter import journal_state, state_file
-from ddtree_ops.exporter.journal_crashes import count_kept
-from ddtree_ops.exporter.journal_news import News
-from ddtree_ops.exporter.journal_source import read_on
-from ddtree_ops.exporter.journal_state import Place, State
-from ddtree_ops.exporter.journal_stretch import Stretches
+from ddtree_ops.exporter import state_file
+from ddtree_ops.exporter.journal import reports
+from ddtree_ops.exporter.journal import state as journal_state
+from ddtree_ops.exporter.journal.crashes import count_kept
+from ddtree_ops.exporter.journal.news import News
+from ddtree_ops.exporter.journal.source import read_on
+from ddtree_ops.exporter.journal.state import Place, State
+from ddtree_ops.exporter.journal.stretch import Stretches
 from ddtree_ops.ports import Shell
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.entry import JournalEntry
@@ -143,7 +144,7 @@ def load(path: Path, unit: str) -> State:
 
 def main() -> int:
     """Exit 0: done; 1: the journal can't be read, or the state not written; 3: another pass is at it."""
-    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.journal_pass")
+    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.journal.one_pass")
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--unit", required=True)
     asked = parser.parse_args()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.exporter.journal_state import Place
+from ddtree_ops.exporter.journal.state import Place
 from ddtree_ops.ports import Shell
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.export_stream import sift_export

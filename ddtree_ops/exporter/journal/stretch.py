@@ -10,8 +10,8 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddtree_ops.exporter.journal_counts import Counted, as_counted
-from ddtree_ops.exporter.journal_state import Place, State
+from ddtree_ops.exporter.journal.counts import Counted, as_counted
+from ddtree_ops.exporter.journal.state import Place, State
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import UNREADABLE, JournalEntry
 from ddtree_ops.triage.forms.sieve import Item

@@ -1,0 +1,1 @@
+"""What the kernel's log says of GPUs and memory, counted once."""
