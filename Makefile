@@ -95,6 +95,7 @@ lock: .venv/.ready  ## renew the hash locks of the controller
 	$(BIN)/python -m pip install --quiet uv
 	cd requirements && for f in runtime dev; do ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $$f.in -o $$f.txt; done
 	cd requirements && ../$(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: --override torch-override.in --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" torch.in -o torch.txt
+	cd deploy/locks && sed '/^[^#]/,$$d' exporter.txt >exporter.head && ../../$(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header exporter.in -o exporter.txt && cat exporter.head exporter.txt >exporter.new && mv exporter.new exporter.txt && rm exporter.head
 
 clean:
 	rm -rf build dist .venv

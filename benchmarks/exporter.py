@@ -111,7 +111,7 @@ def programs(folder: Path) -> dict[str, str]:
 def timed_pass(state: Path, surroundings: dict[str, str]) -> str:
     """One pass alone."""
     state.mkdir(exist_ok=True)
-    words = ("-P", "-m", "ddtree_ops.exporter.journal_pass", "--state", str(state), "--unit", UNIT)
+    words = ("-P", "-m", "ddtree_ops.exporter.journal.one_pass", "--state", str(state), "--unit", UNIT)
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     process = subprocess.Popen((sys.executable, *words), env=surroundings)
     most = 0.0

@@ -43,6 +43,7 @@ build_vm_files() { # once per base, a few seconds; the kernel's package is kept
     make_root_image "$new" "$base"
     cp "$CACHE/kernel/vmlinuz" "$new/kernel"
     mv "$new" "$files"
+    find "$CACHE" -maxdepth 1 -name 'vm-*' -mtime +7 ! -path "$files" -exec rm -rf {} + # a VM that runs keeps what it has open
   fi
   exec {fd}<&-
 }
@@ -94,7 +95,7 @@ make_root_image() { # directory, base: the base with the kernel's modules; mount
     cp -a "$3/modules/usr" "$1/more/"
     depmod --basedir "$1/more/usr" "$(ls "$1/more/usr/lib/modules")"
     mount -t overlay overlay -o "lowerdir=$1/more:$2" "$1/merged"
-    mke2fs -q -t ext4 -O ^has_journal -m 0 -d "$1/merged" "$1/root.ext4" 2G
+    mke2fs -q -t ext4 -O ^has_journal -m 0 -d "$1/merged" "$1/root.ext4" 2G >/dev/null
     umount "$1/merged"
   ' build "$1" "$2" "$CACHE/kernel" || die "can't make the image of a virtual host"
   rm -rf "$1/merged" "$1/more"
@@ -129,7 +130,7 @@ start_vm() { # host: qemu in the host's cgroup, with its identity as a second ar
   local host=$1 directory=$STATE/hosts/$1 files tap
   files=$(vm_files)
   tap=$(link "$host")
-  [ -e "$directory/disk" ] || mke2fs -q -t ext4 "$directory/disk" "$VM_DISK"
+  [ -e "$directory/disk" ] || mke2fs -q -t ext4 "$directory/disk" "$VM_DISK" >/dev/null
   mkdir -p "$directory/archive/identity"
   cp -a "$directory/up/." "$directory/archive/identity/"
   { cat "$files/initrd" && cd "$directory/archive" && find . | cpio --quiet -o -H newc | gzip -1; } >"$directory/initrd"

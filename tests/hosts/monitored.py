@@ -29,6 +29,8 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"\b(\d+)([smhd])\b")
 # Numbers of seconds that rules compare ages with. Others are counts, ratios and Xids.
 _AGE = re.compile(r"(?<![\w.\"|])(60|300|600|900|1200|3600)(?![\w.\"|])")
+# Its age goes by how often the exporter reads the journal, which stays as it is.
+_AS_IT_IS = "JournalNotRead"
 _LEAST_SAMPLES = 4  # of a range: a rate needs some
 
 
@@ -44,7 +46,7 @@ def faster(source: Path, target: Path, interval: int) -> None:
         for group in content["groups"]:
             if "interval" in group:
                 group["interval"] = f"{interval}s"
-            for rule in group["rules"]:
+            for rule in (rule for rule in group["rules"] if rule.get("alert") != _AS_IT_IS):
                 rule["expr"] = _AGE.sub(lambda found: f"{int(found[1]) / FASTER:g}", _DURATION.sub(shorter, rule["expr"]))
                 if "for" in rule:
                     rule["for"] = _DURATION.sub(lambda found: f"{_seconds(found) // FASTER}s", rule["for"])

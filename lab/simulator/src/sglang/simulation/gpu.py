@@ -53,6 +53,7 @@ class GpuMemory:
         path = f"{STATE_DIRECTORY}/{self.rank}.used_mib"
         try:
             with open(f"{path}.new", "w", encoding="ascii") as file:  # noqa: PTH123
+                os.fchmod(file.fileno(), 0o644)  # any user's nvidia-smi tells it, whatever the service's umask
                 file.write(f"{os.getpid()} {int(self.used * 1024)}\n")
             os.replace(f"{path}.new", path)  # noqa: PTH105
         except OSError:
