@@ -19,6 +19,7 @@ SECONDS = 10.0
 MOST_BYTES = 16 << 20
 _MOST_NAMES = 20
 _MOST_TOLD = 3
+_PLAYBOOK = "ANSIBLE_CONFIG=deploy/ansible.cfg ansible-playbook -i INVENTORY deploy/playbooks/monitoring.yml"
 # Where role `monitoring` puts it. Without --state it counts nothing and keeps nothing.
 _ONCE = Command(
     ("runuser", "-u", "ddtree-exporter", "--", "/opt/ddtree/exporter/venv/bin/ddtree-ops", "exporter", "--once"),
@@ -58,8 +59,7 @@ def _of_server(server: Server, needed: Sequence[Need]) -> Iterator[Check]:
         return
     speculates = server.spec.speculation is not Speculation.NONE
     outcomes = of_server(needed, read_page(body), speculates=speculates)
-    fix = "the names of another version of SGLang: change dashboards and rules, or rename in dashboards/prometheus/scrape.yml.j2"
-    yield from _told(server.shell.host, "sglang metrics", _sglang_version(server), outcomes, fix)
+    yield from _told(server.shell.host, "sglang metrics", _sglang_version(server), outcomes)
 
 
 def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator[Check]:
@@ -74,25 +74,26 @@ def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator
         printed = _once(server)
         if printed is None:
             text = f"/metrics on port {host.monitoring.exporter_port}: {body}"
-            yield Check(host.name, "exporter", False, text, "install it: ansible-playbook deploy/playbooks/monitoring.yml")
+            yield Check(host.name, "exporter", False, text, f"install it: {_PLAYBOOK}")
             return
         body = printed
     page = read_page(body)
-    fix = "look at the exporter's journal (journalctl -u ddtree-exporter), and install it again if it is older"
-    yield from _told(host.name, "exporter", f"ddtree-ops {_exporter_version(page)}", of_exporter(needed, page), fix)
+    yield from _told(host.name, "exporter", f"ddtree-ops {_exporter_version(page)}", of_exporter(needed, page))
 
 
-def _told(where: str, what: str, version: str, outcomes: Sequence[Outcome], fix: str) -> Iterator[Check]:
+def _told(where: str, what: str, version: str, outcomes: Sequence[Outcome]) -> Iterator[Check]:
     from ddtree_ops.exporter.metric_names.drift import Verdict
 
     missing = [one for one in outcomes if one.verdict is Verdict.MISSING]
     later = [one for one in outcomes if one.verdict is Verdict.LATER]
-    for why in dict.fromkeys(one.why for one in missing):
-        yield Check(where, what, False, _line(why, [one for one in missing if one.why == why]))
+    for why, fix in dict.fromkeys((one.why, one.fix) for one in missing):
+        yield Check(where, what, False, _line(why, [one for one in missing if one.why == why]), fix)
     for why in dict.fromkeys(one.why for one in later):
         yield Check(where, what, True, f"not now: {_some([one.metric for one in later if one.why == why], _MOST_NAMES)}: {why}")
-    there = len(outcomes) - len(missing) - len(later)
-    yield Check(where, what, not missing, f"{version}: {there} of {len(outcomes)} names are there, {len(missing)} missing", fix)
+    there = len({one.metric for one in outcomes if one.verdict is Verdict.THERE})
+    lacking = len({one.metric for one in missing})
+    text = f"{version}: {there} of {len({one.metric for one in outcomes})} names are there, {lacking} missing"
+    yield Check(where, what, not missing, text)
 
 
 def _line(why: str, outcomes: Sequence[Outcome]) -> str:

@@ -18,7 +18,10 @@ Examples:
 
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, or --once printed it; 1 the address can't be listened on;
-2 usage, or a web config that can't be used.
+2 usage, a web config or a directory of --state that can't be used.
+
+\b
+SIGHUP has the web config and the inventory read again; both are followed without it, too.
 """
 LISTEN = "127.0.0.1:9736"
 
@@ -74,14 +77,24 @@ def command(
     from ddtree_ops.cli import exporter_discovery
 
     told = exporter_discovery.told(inventory, file_sd)
+    if not once:
+        from ddtree_ops.exporter import memory, signals
+
+        signals.hold_hangups()
+        memory.give_back()
     if file_sd is not None and (once or file_sd == exporter_discovery.STDOUT):
         return told.write_once()
     if hosts or group:
         from ddtree_ops.cli.exporter_fleet import FleetExporter
 
         fleet = FleetExporter(inventory, hosts, group, state)
+        fleet.prepare()
         fleet.once() if once else fleet.serve(listen, web_config, told, _announce)
         return 0
+    if state is not None:
+        from ddtree_ops.exporter.state_directory import prepare
+
+        prepare(state)
     from ddtree_ops.adapters.clock import SystemClock
     from ddtree_ops.exporter.sampler import Sampler
     from ddtree_ops.exporter.wiring import collectors, local_target, routes
@@ -98,7 +111,8 @@ def command(
 
         sampler.start()
         told.start()
-        serve(listen, (*routes(target, sampler, state), *told.routes), web_config=web_config, ready=_announce)
+        paths = (*routes(target, sampler, state), *told.routes)
+        serve(listen, paths, web_config=web_config, ready=_announce, reread=told.reread)
     finally:
         told.close()
         sampler.close()

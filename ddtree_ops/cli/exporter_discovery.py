@@ -44,6 +44,11 @@ class Told:
 
         return routes.routes(self.discovery)
 
+    def reread(self) -> None:
+        """Read the inventory as it is now, whether it seems changed or not."""
+        if self.discovery is not None:
+            self.discovery.reread()
+
     def start(self) -> None:
         """Begin to follow the inventory with the file. Raises DdtreeOpsError if it can't be written."""
         if self.file is not None:

@@ -32,6 +32,14 @@ class FleetExporter:
         self._group = group
         self._state = state
 
+    def prepare(self) -> None:
+        """Raises UsageError if --state can't be used."""
+        if self._state is not None:
+            from ddtree_ops.exporter.fleet_wiring import HOSTS
+            from ddtree_ops.exporter.state_directory import prepare
+
+            prepare(self._state, self._state / HOSTS)
+
     def serve(self, listen: str, web_config: Path | None, told: Told, ready: Callable[[tuple[str, int]], None]) -> None:
         """Until SIGTERM or Ctrl-C. Raises InvalidInventory, UsageError, and as app.serve() does."""
         from ddtree_ops.adapters.clock import SystemClock
@@ -45,7 +53,7 @@ class FleetExporter:
             sampler.start()
             told.start()
             paths = (*fleet_wiring.routes(observers, sampler, self._state, self._known()), *told.routes)
-            serve(listen, paths, web_config=web_config, ready=ready)
+            serve(listen, paths, web_config=web_config, ready=ready, reread=lambda: _reread(told, observers))
         finally:
             told.close()
             sampler.close()
@@ -84,6 +92,11 @@ class FleetExporter:
             lambda target: fleet_wiring.remote_collectors(target, self._state),
             SystemClock(),
         )
+
+
+def _reread(told: Told, observers: Observers) -> None:
+    told.reread()
+    observers.refresh()
 
 
 def over_ssh(connects: threading.Semaphore) -> Callable[[Host], Opened]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -12,14 +12,13 @@ from pathlib import Path
 
 from ddtree_ops.exporter.exposition import CONTENT_TYPE, Exposition
 from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.signals import until_the_end
 from ddtree_ops.exporter.web import address as addresses
 from ddtree_ops.exporter.web.guard import Guard
 from ddtree_ops.exporter.web.listener import Listener
 from ddtree_ops.exporter.web.messages import Response, text
 from ddtree_ops.exporter.web.routes import Route, Routes
 from ddtree_ops.exporter.web.site import Site, own_names
-
-_ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def own_routes(sampler: Sampler) -> tuple[Route, ...]:
@@ -37,41 +36,30 @@ def serve(
     *,
     web_config: Path | None = None,
     ready: Callable[[tuple[str, int]], None] = lambda _where: None,
+    reread: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; call it in the main thread. `ready` gets the address once it is listened on.
 
+    SIGHUP has the web config read again, and calls `reread` for what else can be; only a terminal that is closed ends with it.
     Raises UsageError for an address or a web config that can't be, DdtreeOpsError when the address can't be listened on.
     """
     where = addresses.parse(listen)
     guard = Guard(web_config)
     names = own_names() if where.loopback and not guard.authenticates else frozenset()
     listener = Listener(addresses.listen(where), Site(Routes(*routes), guard, names))
-    wait = _until_the_end()
+    wait = until_the_end(lambda: _reread(guard, reread))
     threading.Thread(target=listener.serve, name="listener", daemon=True).start()
     ready(listener.address)
     wait()
     listener.close()
 
 
-def _until_the_end() -> Callable[[], None]:
-    """Catches signals from now on; the function waits for one.
-
-    By a descriptor and not by a lock: a thread that is just about to wait for a lock sleeps through a signal, since its handler
-    only runs between two instructions of Python (docs of the module signal, "Execution of Python signal handlers").
-    """
-    told, teller = socket.socketpair()
-    teller.setblocking(False)
-    signal.set_wakeup_fd(teller.fileno(), warn_on_full_buffer=False)
-    for number in _ENDING:
-        signal.signal(number, lambda _number, _frame: None)
-
-    def wait() -> None:
-        with told, teller:
-            while told.recv(1)[0] not in _ENDING:
-                pass
-            signal.set_wakeup_fd(-1)
-
-    return wait
+def _reread(guard: Guard, more: Callable[[], None]) -> None:
+    guard.refresh(now=True)
+    try:
+        more()
+    except Exception as error:  # noqa: BLE001 - what was read before stays, whatever is wrong with the new
+        print(f"SIGHUP: {type(error).__name__}: {error}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def tell_systemd(state: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +17,8 @@ _SUFFIXES = {Type.HISTOGRAM: ("_bucket", "_count", "_sum")}
 def bounded(collector: str, samples: Iterable[Sample]) -> tuple[tuple[Sample, ...], int]:
     """The samples that are fit, in their order, and how many were not.
 
-    Unfit: of another collector's metric, with too few or too many labels, there already, or beyond the metric's `most`.
+    Unfit: of another collector's metric, with too few or too many labels, there already, or beyond the metric's `most`; no
+    number, or one that its unit can't be.
     Label values are cut and cleaned of control characters: they may come from logs and hosts.
     """
     kept: dict[tuple[str, str, tuple[str, ...], str | None], Sample] = {}
@@ -37,10 +39,18 @@ def _sound(collector: str, sample: Sample) -> bool:
     metric = sample.metric
     return (
         metric.collector == collector
+        and _possible(sample)
         and len(sample.labels) == len(metric.labels)
         and sample.suffix in _SUFFIXES.get(metric.type, ("",))
         and (sample.le is not None) == (sample.suffix == "_bucket")
     )
+
+
+def _possible(sample: Sample) -> bool:
+    """NaN and infinity are nothing that was read; sums, and numbers of hostile files, become so. A ratio is from 0 to 1."""
+    value = sample.value
+    finite = isinstance(value, int | float) and math.isfinite(value)
+    return finite and (not sample.metric.name.endswith("_ratio") or 0 <= value <= 1)
 
 
 def _cleaned(sample: Sample) -> Sample:

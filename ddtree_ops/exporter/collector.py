@@ -23,6 +23,16 @@ class Collector(Protocol):
 
 
 @runtime_checkable
+class Dropping(Protocol):
+    """A collector that leaves out something itself."""
+
+    @property
+    def dropped(self) -> int:
+        """How much the last reading left out; it is told with the series that were too many."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """A collector that keeps something running between its readings."""
 

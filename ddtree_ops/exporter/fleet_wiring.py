@@ -22,26 +22,31 @@ from ddtree_ops.exporter.sampler import UNENDED, Sampler
 from ddtree_ops.exporter.sight.observing import Identity
 from ddtree_ops.exporter.sight.readings import Observed
 from ddtree_ops.exporter.snapshot import Snapshot
+from ddtree_ops.exporter.state_directory import prepare
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.routes import Route
 from ddtree_ops.exporter.wiring import anywhere
 
 
+HOSTS = "hosts"  # in the controller's directory
 #: These tell what they know of a host also while it can't be reached.
 REMEMBERED = (JournalCollector.name, KernelCollector.name)
 
 
 def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]:
-    """Those that need nothing but a shell and HTTP. `state` is the controller's directory; each host has its own in it."""
+    """Those that need nothing but a shell and HTTP. `state` is the controller's directory; each host has its own in it.
+
+    Raises UsageError where that can't be made.
+    """
     own = state_of(target.host, state)
     if own is not None:
-        own.mkdir(parents=True, exist_ok=True)
+        prepare(own)
     return (*anywhere(target, own), GpusCollector(target), *_journals(target, own))
 
 
 def state_of(host: str, state: Path | None) -> Path | None:
     """The host's own directory in the controller's."""
-    return state / "hosts" / quote(host, safe="") if state is not None else None
+    return state / HOSTS / quote(host, safe="") if state is not None else None
 
 
 def _journals(target: Target, own: Path | None) -> tuple[Collector, ...]:

@@ -129,8 +129,8 @@ class Observers:
             problem = ""
             try:
                 self.refresh()
-            except (DdtreeOpsError, OSError) as error:
-                problem = str(error)
+            except Exception as error:  # noqa: BLE001 - the thread must go on, or hosts would silently stay for good
+                problem = str(error) if isinstance(error, DdtreeOpsError | OSError) else type(error).__name__
             if problem and problem != before:
                 print(f"the inventory can't be followed, so hosts stay as they were: {problem}", file=sys.stderr)  # noqa: T201
             before = problem

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ddtree_ops.errors import HostTimedOut, Unreachable
+from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse, Shell, Stream
 
 COMMANDS_AT_ONCE = 5
 # How long the news that a host can't be reached is believed, so that ten collectors don't wait for ten connects.
 BELIEVED_SECONDS = 5.0
+# Something is asked every few seconds, with a timeout of ten: so long without any answer, there is no way to the host.
+SILENT_SECONDS = 25.0
 # So many commands in a row that found no way mean a connection that only looks alive, as behind a cut cable.
 DEAD_AFTER = 3
 
@@ -45,6 +47,7 @@ class RemoteShell:
         self._lost: tuple[float, Unreachable] | None = None
         self._transport: Any = None
         self._without_way = 0
+        self._answered_at = monotonic()
 
     @property
     def host(self) -> str:
@@ -84,7 +87,10 @@ class RemoteShell:
         transport = self._transport
         try:
             done = run()
-        except HostTimedOut:  # slow, but there
+        except HostTimedOut:  # slow, but maybe there
+            raise
+        except HostCommandFailed:
+            self._answered_at = self._monotonic()
             raise
         except Unreachable:
             self._without_way += 1
@@ -92,8 +98,14 @@ class RemoteShell:
                 transport.close()  # the next one connects anew
                 self._without_way = 0
             raise
-        self._without_way = 0
+        self._without_way, self._answered_at = 0, self._monotonic()
         return done
+
+    def check_answers(self) -> None:
+        """For whoever waits for news and asks nothing itself. Raises Unreachable if nothing was answered for long."""
+        silent = self._monotonic() - self._answered_at
+        if silent > SILENT_SECONDS:
+            raise Unreachable(f"{self.host}: no answer for {silent:.0f} s")
 
     def close(self) -> None:
         """For good."""

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ddtree_ops.exporter.agreement import agreed
 from ddtree_ops.exporter.bounds import bounded
-from ddtree_ops.exporter.collector import Closable, Collector
+from ddtree_ops.exporter.collector import Closable, Collector, Dropping
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
 from ddtree_ops.ports import Clock
@@ -106,7 +107,7 @@ class Sampler:
                 state = _state(slot, now)
                 if state is not None:
                     states[name] = state
-        return Snapshot(samples, states, self._wall())
+        return Snapshot(agreed(samples), states, self._wall())
 
     def _follow(self, slot: _Slot) -> None:
         due = self._clock.monotonic()
@@ -120,6 +121,7 @@ class Sampler:
         slot.began = begin = self._clock.monotonic()
         try:
             samples, dropped = bounded(slot.collector.name, slot.collector.read())
+            dropped += slot.collector.dropped if isinstance(slot.collector, Dropping) else 0
             error = None
         except Exception as raised:  # noqa: BLE001 - whatever a collector raises costs only itself
             samples, dropped, error = (), 0, _told(raised)

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.catalogue import server, speculation
 from ddtree_ops.exporter.metric import Metric, Sample
-from ddtree_ops.units.exposition import Labels, parse_samples
+from ddtree_ops.units.exposition import MOST_SAMPLES, Labels, parse_samples
 from ddtree_ops.units.exposition import Sample as Line
 from ddtree_ops.units.tree_counters import PREFIX
 
@@ -23,6 +24,11 @@ _PARTS = ("draft", "build", "verify", "commit")
 _LENGTH = PREFIX + "acceptance_length"
 _MOST_BUCKETS = 66
 _MOST = 2.0**63
+
+
+class TooMany(DdtreeOpsError):
+    """More series than are read: a sum over some of them would be no number of the server's."""
+
 
 _COUNTERS: Mapping[str, Metric] = {
     f"{PREFIX}verify_steps_total": speculation.STEPS,
@@ -36,25 +42,29 @@ _COUNTERS: Mapping[str, Metric] = {
 
 @dataclass(frozen=True, slots=True)
 class _Reduction:
-    """How the values of independent ranks (data parallel ones) become one: their sum, or the largest."""
+    """How the values of independent ranks (data parallel ones) become one: their sum, or the largest. None is above `most`."""
 
     metric: Metric
     over: Callable[[Iterable[float]], float]
+    most: float = _MOST
 
 
 _FAMILIES: Mapping[str, _Reduction] = {
     "num_running_reqs": _Reduction(server.RUNNING, math.fsum),
     "num_queue_reqs": _Reduction(server.QUEUED, math.fsum),
-    "token_usage": _Reduction(server.KV_USED, max),
+    "token_usage": _Reduction(server.KV_USED, max, 1.0),
     "generation_tokens_total": _Reduction(server.GENERATED, math.fsum),
 }
 
 
 def samples(body: bytes, port: int) -> Iterator[Sample]:
-    """From the body of /metrics. A family that is missing, or has no number, gives no sample."""
+    """From the body of /metrics. A family that is missing, or has no number, gives no sample. Raises TooMany."""
     wanted = [f"{spelling}{name}" for spelling in _SGLANG for name in _FAMILIES]
+    lines = parse_samples(body, PREFIX, *wanted, most=MOST_SAMPLES + 1)
+    if len(lines) > MOST_SAMPLES:
+        raise TooMany(f"port {port}: /metrics has more than {MOST_SAMPLES} series of what is read")
     families: dict[str, list[Line]] = {}
-    for line in parse_samples(body, PREFIX, *wanted):
+    for line in lines:
         if 0 <= line.value <= _MOST:  # NaN is neither
             families.setdefault(line.name, []).append(line)
     yield from _sglang(families, str(port))
@@ -68,7 +78,7 @@ def samples(body: bytes, port: int) -> Iterator[Sample]:
 def _sglang(families: Mapping[str, list[Line]], port: str) -> Iterator[Sample]:
     for name, reduction in _FAMILIES.items():
         found = next((families[full] for spelling in _SGLANG if (full := spelling + name) in families), None)
-        if found:
+        if found and all(line.value <= reduction.most for line in found):
             yield Sample(reduction.metric, reduction.over(_steps(_totals(found)).values()), (port,))
 
 

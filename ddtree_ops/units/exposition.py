@@ -7,7 +7,9 @@ guessed: whoever needs a sample sees that it is missing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 MOST_LINE_BYTES = 16384
 MOST_SAMPLES = 4096
@@ -33,16 +35,17 @@ class Sample:
 
 def parse_samples(body: bytes, *prefixes: str, most: int = MOST_SAMPLES) -> tuple[Sample, ...]:
     """The samples whose names start with one of `prefixes`, in their order; never raises. At most `most` of them."""
-    found: list[Sample] = []
-    wanted = tuple(prefix.encode() for prefix in prefixes)
-    for line in body.split(b"\n"):
-        if len(found) == most:
-            break
-        if len(line) <= MOST_LINE_BYTES and line.startswith(wanted):
-            sample = _sample(line)
+    return tuple(islice(_samples(body, prefixes), most))
+
+
+def _samples(body: bytes, prefixes: tuple[str, ...]) -> Iterator[Sample]:
+    """Line by line: a body of millions of lines is never held as a list of them."""
+    beginnings = b"|".join(re.escape(prefix.encode()) for prefix in prefixes)
+    for line in re.finditer(rb"^(?:" + beginnings + rb")[^\n]*", body, re.MULTILINE) if prefixes else ():
+        if line.end() - line.start() <= MOST_LINE_BYTES:
+            sample = _sample(line.group())
             if sample is not None:
-                found.append(sample)
-    return tuple(found)
+                yield sample
 
 
 def _sample(line: bytes) -> Sample | None:

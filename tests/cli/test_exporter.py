@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import pwd
 import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from base64 import b64encode
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from click.testing import CliRunner
+
+from ddtree_ops.cli.exporter import command
+from ddtree_ops.errors import UsageError
+from ddtree_ops.exporter.web import passwords
+from ddtree_ops.exporter.web.passwords import make_hash
 
 MAIN = (sys.executable, "-c", "from ddtree_ops.cli import main; main()", "exporter")
 
@@ -46,6 +61,128 @@ def test_it_serves_tells_systemd_and_ends_at_once(tmp_path: Path) -> None:
                 process.kill()
             assert process.wait() == 0
             assert time.monotonic() - begin < 5
+
+
+@contextmanager
+def serving(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process that has begun to serve, and its address."""
+    with subprocess.Popen([*MAIN, "--listen", "127.0.0.1:0", *words], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            line = next(line for line in process.stderr or () if line.startswith("serving"))
+            yield process, line.split()[-1]
+        finally:
+            process.kill()
+
+
+def status(where: str, path: str = "/healthz") -> int:
+    try:
+        with urlopen(f"http://{where}{path}", timeout=10) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code
+
+
+def test_a_hangup_has_the_files_read_again(tmp_path: Path) -> None:
+    """As `systemctl reload` of Prometheus' own programs; each file keeps what the kernel says of it, so that it seems unchanged."""
+    web, inventory = tmp_path / "web.yml", tmp_path / "hosts.yml"
+    web.write_text("{}")
+    web.chmod(0o600)
+    inventory.write_text("all: {hosts: {a: {ddtree_hardware: b300-8x, ddtree_serving: {model: {path: /m}}}}}\n")
+    with serving("--web-config", str(web), "--inventory", str(inventory)) as (process, where):
+        assert status(where) == status(where, "/sd") == 200
+        web.write_text(f"basic_auth_users: {{a: '{make_hash('secret')}'}}")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 10
+        while status(where) != 401:
+            assert time.monotonic() < end
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def test_a_terminal_that_is_closed_ends_it() -> None:
+    master, slave = pty.openpty()
+    command = ["setsid", "--ctty", *MAIN, "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=subprocess.PIPE, text=True) as process:
+        os.close(slave)
+        try:
+            assert next(line for line in process.stderr or () if line.startswith("serving"))
+            os.close(master)
+            assert process.wait(15) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("/proc/nope", "No such file or directory"),
+        ("/proc/self", "Operation not permitted|No such file|Permission denied"),
+        ("{tmp}/file", "File exists|Not a directory"),
+        ("{tmp}/file/below", "Not a directory"),
+        ("{tmp}/theirs", "belongs to user nobody, not to user "),
+    ],
+)
+@pytest.mark.parametrize("mode", ["local", "once", "controller"])
+def test_a_directory_of_state_that_can_not_be(tmp_path: Path, place: str, said: str, mode: str) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", pwd.getpwnam("nobody").pw_uid, -1)
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text("all: {hosts: {a: {ddtree_serving: {}}}}\n")
+    more = {"local": (), "once": ("--once",), "controller": ("--inventory", str(inventory), "--group", "all")}[mode]
+    done = CliRunner().invoke(command, ["--listen", "127.0.0.1:0", "--state", place.format(tmp=tmp_path), *more])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.exit_code == 2
+    assert re.search(f"the state directory .*({said})", done.exception.message)
+    assert done.exception.hint
+
+
+def test_a_wrong_directory_is_told_in_words() -> None:
+    done = run("--state", "/proc/nope")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "error: the state directory /proc/nope" in done.stderr
+    assert "fix: " in done.stderr
+
+
+def test_a_file_in_the_place_of_a_hosts_directory_is_told(tmp_path: Path) -> None:
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text("all: {hosts: {a: {ddtree_serving: {}}}}\n")
+    (tmp_path / "state" / "hosts").mkdir(parents=True)
+    (tmp_path / "state" / "hosts" / "a").write_text("")
+    words = ["--listen", "127.0.0.1:0", "--state", str(tmp_path / "state"), "--inventory", str(inventory), "--group", "all"]
+    assert isinstance(CliRunner().invoke(command, words).exception, UsageError)
+
+
+def test_wrong_passwords_leave_no_memory_behind(tmp_path: Path) -> None:
+    """In threads of many arenas, without the setting that our unit has for them. Four times 16 MiB would stay, and more."""
+    web = tmp_path / "web.yml"
+    derived = passwords._derive("right", b"0123456789abcdef", 14, 8, 1, 32)
+    web.write_text(f"basic_auth_users: {{a: '$scrypt$ln=14,r=8,p=1$MDEyMzQ1Njc4OWFiY2RlZg${passwords._encoded(derived)}'}}")
+    web.chmod(0o600)
+    with serving("--web-config", str(web)) as (process, where), ThreadPoolExecutor(4) as pool:
+
+        def wrong(number: int) -> int:
+            request = Request(f"http://{where}/", headers={"Authorization": f"Basic {b64encode(b'a:%d' % number).decode()}"})
+            try:
+                with urlopen(request, timeout=10) as answer:
+                    return int(answer.status)
+            except HTTPError as error:
+                return error.code
+
+        assert wrong(0) == 401
+        before = resident(process.pid)
+        assert set(pool.map(wrong, range(1, 25))) <= {401, 503}
+        assert resident(process.pid) - before < 6_000
+
+
+def resident(pid: int) -> int:
+    """KiB."""
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.M)
+    assert found
+    return int(found[1])
 
 
 def test_what_can_not_be() -> None:

@@ -53,13 +53,14 @@ class NoHttp:
 
 
 def target(**answers: str | Exception) -> tuple[Target, SaidShell]:
-    """Keywords: show, list, date, journal, boots, current, server."""
+    """Keywords: show, list, date, journal, boots, files, current, server."""
     beginnings = {
         "show": "systemctl show",
         "list": "systemctl list-units",
         "date": "date",
         "journal": "journalctl",
         "boots": "env LC_ALL=C.UTF-8 cat",
+        "files": "env LC_ALL=C.UTF-8 find",
         "current": "readlink",
         "server": "cat /opt/ddtree/current/server.json",
     }

@@ -27,12 +27,14 @@ class RootedShell(LocalShell):
         super().__init__("here")
         self.root = root
         self.units: dict[str, dict[str, str]] = {}
+        self.timer: dict[str, str] = {}
         self.asked: list[tuple[str, ...]] = []
 
     def run(self, command: Command) -> Completed:
         self.asked.append(command.argv)
         if command.argv[0] == "systemctl":
-            return Completed(command, 0, self._systemctl(command.argv[1]), "", 0.0)
+            shown = {places.DEAD_MAN_TIMER: self.timer} if places.DEAD_MAN_TIMER in command.argv else self.units
+            return Completed(command, 0, self._systemctl(command.argv[1], shown), "", 0.0)
         done = super().run(replace(command, argv=tuple(map(self._rooted, command.argv))))
         return replace(done, stdout=done.stdout.replace(str(self.root), ""))
 
@@ -41,10 +43,10 @@ class RootedShell(LocalShell):
             word = word.replace(place, f"{self.root}{place}")
         return word
 
-    def _systemctl(self, verb: str) -> str:
+    def _systemctl(self, verb: str, shown: dict[str, dict[str, str]]) -> str:
         if verb == "list-units":
-            return "".join(f"{name} loaded active running SGLang\n" for name in self.units)
-        return "\n\n".join("\n".join(f"{key}={value}" for key, value in unit.items()) for unit in self.units.values())
+            return "".join(f"{name} loaded active running SGLang\n" for name in shown)
+        return "\n\n".join("\n".join(f"{key}={value}" for key, value in unit.items()) for unit in shown.values())
 
 
 class HostFolder:

@@ -29,7 +29,8 @@ def text(*boots: Boot) -> str:
 
 
 def collector(state: Path | None, *boots: Boot) -> tuple[BootsCollector, SaidShell]:
-    found, shell = target(list=LIST, boots=text(*boots), current="releases/lab-1\n")
+    files = "30000.jsonl\n" if boots else ""
+    found, shell = target(list=LIST, boots=text(*boots), files=files, current="releases/lab-1\n")
     return BootsCollector(found, state), shell
 
 
@@ -67,8 +68,8 @@ def test_the_first_boot_of_a_host_counts(tmp_path: Path) -> None:
 
 
 def test_ports_that_were_used_once_take_no_place_from_the_one_that_is(tmp_path: Path) -> None:
-    unused = {str(port): {"seen": ["", ""], "totals": {}} for port in range(1024, 1034)}
-    (tmp_path / "boots.json").write_text(json.dumps({"ports": unused}))
+    unused: dict[str, object] = {str(port): {"known": [], "totals": {}} for port in range(1024, 1034)}
+    (tmp_path / "boots.json").write_text(json.dumps({"ports": unused, "older": ["30000"]}))
     first, _ = collector(tmp_path, boot(1))
     totals(first)
     again, _ = collector(tmp_path, boot(1), boot(2))
@@ -109,3 +110,45 @@ def test_a_file_that_may_not_be_read_is_an_error_and_not_an_empty_one(monkeypatc
     monkeypatch.setattr(shell, "run", denied)
     with pytest.raises(HostCommandFailed, match="Permission denied"):
         found.read()
+
+
+def test_a_clock_that_was_wrong_for_one_boot_stops_no_counting(tmp_path: Path) -> None:
+    first, shell = collector(tmp_path, boot(1))
+    totals(first)
+    for boots in ((boot(1), boot(2, started="2099-01-01T00:00:00.000Z")), (boot(3), boot(4, started="1970-01-01T00:00:09.000Z"))):
+        shell.answers["env LC_ALL=C.UTF-8 cat"] = text(*boots)
+        totals(first)
+    assert totals(first) == {"ready": 3.0}
+
+
+def test_an_older_copy_that_was_put_back_counts_for_nothing(tmp_path: Path) -> None:
+    first, shell = collector(tmp_path, boot(1), boot(2))
+    totals(first)
+    shell.answers["env LC_ALL=C.UTF-8 cat"] = text(*(boot(number) for number in range(1, 50)))
+    assert totals(first) == {"ready": 47.0}
+    shell.answers["env LC_ALL=C.UTF-8 cat"] = text(*(boot(number) for number in range(1, 30)), boot(50))
+    assert totals(first) == {"ready": 48.0}
+
+
+def test_a_port_that_is_new_has_no_past(tmp_path: Path) -> None:
+    first, _ = collector(tmp_path, boot(1))
+    totals(first)
+    both = LIST + LIST.replace("30000", "30001")
+    later, _ = target(list=both, boots=text(boot(1), boot(2)), files="30000.jsonl\n30001.jsonl\n")
+    found = BootsCollector(later, tmp_path).read()
+    ready = {sample.labels[0]: sample.value for sample in found if sample.labels[1:] == ("ready",)}
+    assert ready == {"30000": 1.0, "30001": 2.0}
+
+
+def test_counts_that_could_not_be_kept_are_a_failure_until_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    first, _ = collector(tmp_path, boot(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("ddtree_ops.exporter.state_file.write", full)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left"):
+                first.read()
+    first.read()
+    assert json.loads((tmp_path / "boots.json").read_text())["older"] == ["30000"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.exporter.audit import tail
+from ddtree_ops.exporter.audit import files
 from ddtree_ops.exporter.audit.counts import AuditCounts
 from ddtree_ops.exporter.collectors.deploys import NAME, DeploysCollector
 from ddtree_ops.flows.attempt import result_of
+from ddtree_ops.ports import Command, Completed
 from ddtree_ops.report.deployment import DeploymentReport, Outcome, Step, StepState
 from tests.exporter.shells import HostFolder
 
@@ -124,7 +126,7 @@ def test_a_gate_that_judged_nothing_says_nothing(host: HostFolder, verdict: obje
 def test_nothing_counts_twice_over_restarts_and_rotation(
     host: HostFolder, lock: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail, "CHUNK", 1000)
+    monkeypatch.setattr(files, "CHUNK", 1000)
     monkeypatch.setattr(lock, "AUDIT_BYTES", 20_000)
     state, log = tmp_path / "state", str(host.state / "audit.jsonl")
     state.mkdir()
@@ -164,8 +166,8 @@ def test_a_line_that_is_half_written_waits(host: HostFolder) -> None:
 
 
 def test_a_line_without_end_is_passed_over(host: HostFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tail, "CHUNK", 1000)
-    monkeypatch.setattr(tail, "LONGEST_LINE", 5000)
+    monkeypatch.setattr(files, "CHUNK", 1000)
+    monkeypatch.setattr(files, "LONGEST_LINE", 5000)
     (host.state / "audit.jsonl").write_text("x" * 7000 + "\n")
     host.audit(deploy())
     assert counts(DeploysCollector(host.target(), None, lambda: AT)) == {"deploy/ok": 1}
@@ -203,7 +205,7 @@ def test_the_next_command_shows_that_it_does_not_come_back(host: HostFolder) -> 
 )
 def test_records_that_are_none(record: dict[str, Any]) -> None:
     found = AuditCounts()
-    found.take({"at": "2026-11-30T10:00:00Z", **record})
+    found.take({"at": "2026-11-30T10:00:00Z", **record}, AT)
     assert not found.attempts
 
 
@@ -239,3 +241,100 @@ def test_a_damaged_state_is_counted_anew(host: HostFolder, tmp_path: Path, text:
     host.audit(deploy())
     (tmp_path / NAME).write_text(text)
     assert counts(DeploysCollector(host.target(), tmp_path, lambda: AT)) == {"deploy/ok": 1}
+
+
+def replaced(log: Path, how: Callable[[str], str] = lambda text: text) -> None:
+    """As sed -i, or a restored backup: the same name, another inode."""
+    copy = log.with_name("copy")
+    copy.write_text(how(log.read_text()))
+    copy.replace(log)
+
+
+def watched(host: HostFolder, tmp_path: Path) -> tuple[DeploysCollector, Path]:
+    """Has counted three."""
+    (tmp_path / "own").mkdir(exist_ok=True)
+    collector = DeploysCollector(host.target(), tmp_path / "own", lambda: AT)
+    host.audit(*(deploy(at=f"2026-11-30T09:00:0{number}Z") for number in range(3)))
+    assert counts(collector) == {"deploy/ok": 3}
+    return collector, host.state / "audit.jsonl"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_file_that_was_replaced_by_its_copy_is_read_on(host: HostFolder, tmp_path: Path, restarted: bool) -> None:
+    collector, log = watched(host, tmp_path)
+    replaced(log)
+    host.audit(deploy("failed"))
+    if restarted:
+        collector = DeploysCollector(host.target(), tmp_path / "own", lambda: AT)
+    assert counts(collector) == counts(collector) == {"deploy/ok": 3, "deploy/failed": 1}
+
+
+def test_one_whose_last_line_was_edited_has_news_behind_the_one_before(host: HostFolder, tmp_path: Path) -> None:
+    collector, log = watched(host, tmp_path)
+    replaced(log, lambda text: text[: text.rstrip().rindex("\n") + 1])
+    host.audit(deploy("failed"))
+    assert counts(collector) == {"deploy/ok": 3, "deploy/failed": 1}
+
+
+def test_an_old_backup_counts_by_its_time(host: HostFolder, tmp_path: Path) -> None:
+    collector, log = watched(host, tmp_path)
+    replaced(log, lambda _: json.dumps({"at": "2026-11-29T00:00:00Z", **deploy("refused")}) + "\n")
+    assert counts(collector) == {"deploy/ok": 3}
+    host.audit(deploy("failed"))
+    assert counts(collector) == counts(collector) == {"deploy/ok": 3, "deploy/failed": 1}
+
+
+def test_one_that_was_written_anew_in_place(host: HostFolder, tmp_path: Path) -> None:
+    collector, log = watched(host, tmp_path)
+    log.write_text("")
+    host.audit(*(deploy("failed", why="x" * 90) for _ in range(3)))
+    assert counts(collector) == {"deploy/ok": 3, "deploy/failed": 3}
+
+
+def test_bytes_that_are_no_ascii_move_nothing(host: HostFolder, tmp_path: Path) -> None:
+    collector, log = watched(host, tmp_path)
+    with log.open("ab") as file:
+        file.write(("ö" * 900 + "\n").encode() + b"\xff\xfe\n")
+    for number in range(1, 4):
+        host.audit(deploy("failed", why=number))
+        assert counts(collector) == {"deploy/ok": 3, "deploy/failed": number}
+
+
+def test_a_log_that_begins_anew_between_look_and_reading(
+    host: HostFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, log = watched(host, tmp_path)
+    host.audit(deploy("failed"))
+    run, moved = host.shell.run, list[Path]()
+
+    def rotating(command: Command) -> Completed:
+        if command.argv[0] == "dd" and not moved:
+            moved.append(log.rename(log.with_name("audit.jsonl.1")))
+            host.audit(*(deploy("refused", why="y" * 400) for _ in range(5)))
+        return run(command)
+
+    monkeypatch.setattr(host.shell, "run", rotating)
+    assert counts(collector) == {"deploy/ok": 3, "deploy/failed": 1, "deploy/refused": 5}
+    assert moved
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:09Z", "9999-12-31T23:59:59Z"])
+def test_a_clock_that_was_wrong_gives_a_count_without_a_time(host: HostFolder, at: str) -> None:
+    host.audit(deploy(at=at), {**WHO, "event": "controller lost", "at": at})
+    now = [AT]
+    collector = DeploysCollector(host.target(), None, lambda: now[0])
+    assert ("deploy_last_timestamp_seconds", "deploy", "ok") not in told(collector)
+    assert counts(collector) == {"deploy/ok": 1}
+    now[0] += 121
+    assert counts(collector) == {"deploy/ok": 1, "deploy/interrupted": 1}
+
+
+def test_a_directory_that_is_closed_to_us_is_a_failed_reading(host: HostFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = host.shell.run
+
+    def denied(command: Command) -> Completed:
+        return Completed(command, 1, "", "stat: cannot statx '/var/lib/ddtree/audit.jsonl': Permission denied\n", 0.0)
+
+    monkeypatch.setattr(host.shell, "run", lambda command: denied(command) if "stat" in command.argv else run(command))
+    with pytest.raises(HostCommandFailed, match="Permission denied"):
+        DeploysCollector(host.target(), None).read()

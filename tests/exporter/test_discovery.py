@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import resource
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import pytest
 
 from ddtree_ops.exporter.catalogue import discovery as metrics
 from ddtree_ops.exporter.collectors.discovery import DiscoveryCollector
+from ddtree_ops.exporter.discovery import targets
 from ddtree_ops.exporter.discovery.file_sd import FileTargets, write_targets
-from ddtree_ops.exporter.discovery.targets import Discovery
+from ddtree_ops.exporter.discovery.targets import Discovery, Found
 from ddtree_ops.fleet.inventory import load_fleet
 
 HOST = "{{ansible_host: 10.0.0.{n}, ddtree_hardware: b300-8x, ddtree_serving: {{port: {port}, model: {{path: /m}}}}}}"
@@ -99,6 +102,84 @@ def test_what_was_never_good_tells_what_can_be_known(inventory: Path) -> None:
     assert [group["targets"] for group in json.loads(found.bodies["node"])] == [["10.0.0.1:9100"], ["10.0.0.9:9100"]]
     inventory.write_text("[")
     assert not Discovery(inventory).found().bodies
+
+
+@pytest.fixture
+def no_descriptors() -> Iterator[Callable[[], None]]:
+    """Makes every open(2) of this process fail, until the end."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+
+
+def _give_back_descriptors() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, most), most))
+
+
+def _until_well(discovery: Discovery) -> Found:
+    end = time.monotonic() + 5
+    while (found := discovery.found()).problem or any(one.problems for one in found.hosts):
+        assert time.monotonic() < end, found
+        time.sleep(0.01)
+    return found
+
+
+@pytest.mark.parametrize("readable", ["hosts.yml", ""])
+def test_a_reading_that_failed_is_tried_again_without_an_edit(
+    inventory: Path, no_descriptors: Callable[[], None], readable: str
+) -> None:
+    """Of the inventory, and of one host's file."""
+    (inventory.parent / "host_vars").mkdir()
+    (inventory.parent / "host_vars" / "a.yml").write_text("ansible_host: 10.0.0.8\n")
+    discovery = Discovery(inventory if readable else inventory.parent)
+    no_descriptors()
+    assert discovery.found().problem
+    _give_back_descriptors()
+    assert "10.0.0.8" in _until_well(discovery).bodies["sglang"].decode()
+
+
+def test_a_mistake_is_not_read_over_and_over(inventory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    readings = []
+
+    def slow(path: Path) -> object:
+        readings.append(path)
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            pass
+        return load_fleet(path)
+
+    monkeypatch.setattr(targets, "load_fleet", slow)
+    inventory.write_text("[")
+    discovery = Discovery(inventory)
+    for _ in range(20):
+        assert discovery.found().problem
+    assert len(readings) == 1
+    discovery.reread()
+    assert discovery.found().problem
+    assert len(readings) == 2
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("error", [LookupError("secret"), RecursionError(), MemoryError(), OSError("no errno")])
+def test_whatever_goes_wrong_in_the_reading_is_a_problem_that_is_told(
+    inventory: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    discovery = Discovery(inventory)
+    good = discovery.found()
+
+    def fails(_path: Path) -> object:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(targets, "load_fleet", fails)
+        inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.3"))
+        samples = {one.metric.name: one.value for one in DiscoveryCollector(discovery).read()}
+        assert samples[metrics.SUCCESS.name] == 0
+        assert discovery.found().bodies == good.bodies
+        assert type(error).__name__ in discovery.found().problem
+        assert "secret" not in discovery.found().problem
+    assert "10.0.0.3" in _until_well(discovery).bodies["sglang"].decode()
 
 
 def test_metrics_tell_of_a_broken_edit(inventory: Path) -> None:

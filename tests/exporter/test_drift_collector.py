@@ -104,6 +104,13 @@ def test_no_release_at_all(host: Host) -> None:
     assert host.drift() == CLEAN
 
 
+@pytest.mark.parametrize("target", ["releases/gone", "/tmp/lab-0123456789", "/"])
+def test_a_link_that_leads_to_no_release(host: Host, target: str) -> None:
+    (host.opt / "current").unlink()
+    (host.opt / "current").symlink_to(target)
+    assert host.drift()["link"] == 1
+
+
 def test_systemd_that_cannot_be_asked_is_a_failed_reading(host: Host) -> None:
     (host.bin / "systemctl").write_text("#!/bin/sh\necho no bus; exit 1\n")
     with pytest.raises(HostCommandFailed, match="damaged"):

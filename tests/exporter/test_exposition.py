@@ -28,7 +28,13 @@ class Still:
 
 
 def exposition(show: str) -> bytes:
-    answers = {"show": show, "list": LIST, "boots": recorded("boots.jsonl"), "current": "releases/lab-a3a9c0ef34\n"}
+    answers = {
+        "show": show,
+        "list": LIST,
+        "boots": recorded("boots.jsonl"),
+        "files": "30000.jsonl\n",
+        "current": "releases/lab-a3a9c0ef34\n",
+    }
     found, _ = target(date="1796028807.0\n", **answers)
     return render(Sampler([UnitCollector(found), BootsCollector(found, None)], Still(), lambda: 1796028807.0).read_once())
 

@@ -118,9 +118,20 @@ def test_a_gpu_that_is_lost_shows_and_hides_no_other(tmp_path: Path, monkeypatch
     assert {one.labels[0] for one in found if one.metric.name == "ddtree_ops_gpu_memory_used_bytes"} == set("0124567")
 
 
-def test_a_driver_that_is_not_there_shows_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = lab_host(tmp_path, monkeypatch, {"driver": "not_loaded"}).read()
+def test_a_driver_that_sees_no_gpu_any_more_shows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = {str(index): {"state": "missing"} for index in range(8)}
+    found = lab_host(tmp_path, monkeypatch, {"gpus": gone}).read()
     assert [(one.metric.name, one.value) for one in found] == [("ddtree_ops_gpus_seen", 0)]
+
+
+def test_all_gpus_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = lab_host(tmp_path, monkeypatch, {"gpus": {str(index): {"state": "lost"} for index in range(8)}}).read()
+    assert [one.value for one in found] == [0]
+
+
+def test_a_driver_that_is_not_loaded_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(smi.SmiError, match="exit code 9"):
+        lab_host(tmp_path, monkeypatch, {"driver": "not_loaded"}).read()
 
 
 def test_a_driver_that_is_not_the_librarys_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,10 +231,14 @@ def test_what_nvml_does_not_support() -> None:
     assert {key[0] for key in told(nvml.Nvml(library).read())} == {"s_seen", "_info"}
 
 
-def test_a_driver_that_is_not_loaded_and_one_that_fails() -> None:
-    assert nvml.Nvml(Library({"Init": 9})).read() == Reading("", ())
+def test_nvml_without_any_gpu() -> None:
+    assert told(nvml.Nvml(Library(DeviceGetCount=0)).read()) == {("s_seen",): 0}
+
+
+@pytest.mark.parametrize("error", [9, 18])
+def test_a_driver_that_nvml_cannot_use(error: int) -> None:
     with pytest.raises(NvmlError):
-        nvml.Nvml(Library({"Init": 18})).read()
+        nvml.Nvml(Library({"Init": error})).read()
 
 
 def test_a_reading_survives_its_way_here() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from ddtree_ops.exporter.collectors.journal import samples
 from ddtree_ops.exporter.journal.follow import KERNEL_SIGNS, UNIT_SIGNS, Scanner, Sign
+from ddtree_ops.exporter.journal.leftovers import forget
 from ddtree_ops.exporter.journal.one_pass import Pass
 from ddtree_ops.exporter.journal.schedule import REGULAR_SECONDS, SOON_SECONDS, Schedule
 from ddtree_ops.exporter.journal.watch import Watch
@@ -85,3 +87,19 @@ def test_samples_begin_at_zero_and_say_nothing_of_an_unread_past(tmp_path: Path)
     info = [labels for name, labels in found if name == "ddtree_ops_failure_info" and labels[0] == "30000"]
     assert {labels[2] for labels in info} == {"graph_token_count_mismatch", "unknown"}
     assert all(len(label) <= 200 for labels in info for label in labels)
+
+
+def test_counters_of_servers_that_are_gone_are_kept_for_a_month(tmp_path: Path) -> None:
+    now, day = 2e9, 86400.0
+    for port, age in ((30000, 99), (30001, 31), (30002, 29)):
+        (tmp_path / "reports" / str(port)).mkdir(parents=True)
+        for ending in ("json", "lock", "json.aside-1"):
+            path = tmp_path / f"journal-{port}.{ending}"
+            path.touch()
+            older = 0 if ending == "json" else 100
+            os.utime(path, (now - (age + older) * day,) * 2)
+    (tmp_path / "kernel.json").touch()
+    os.utime(tmp_path / "kernel.json", (0, 0))
+    forget(tmp_path, (30000,), now)
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"journal-30000", "journal-30002", "kernel", "reports"}
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == {"30000", "30002"}

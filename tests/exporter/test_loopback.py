@@ -88,7 +88,7 @@ class Lost(LocalShell):
 
 def target(http: Http, *ports: int) -> Target:
     found = Target(LocalShell("here"), http)
-    found._ports, found._read_at = ports, time.monotonic()
+    found._all, found._read_at = ports, time.monotonic()
     return found
 
 

@@ -69,6 +69,31 @@ def test_what_can_match_is_there(expression: str) -> None:
     assert _judge(expression).verdict is Verdict.THERE
 
 
+LENGTHS = "ddtree_ops_speculation_acceptance_length_tokens_bucket"
+
+
+def _of_block_size(size: int, expression: str) -> list[Outcome]:
+    page = "".join(f'{LENGTHS}{{le="{bound}.0"}} 1\n' for bound in range(1, size + 1)) + f'{LENGTHS}{{le="+Inf"}} 1\n'
+    return list(of_exporter(_need(expression), read_page(page.encode())))
+
+
+def test_a_count_that_no_step_can_reach_is_no_drift() -> None:
+    expressions = "".join(rf'{LENGTHS}{{le=~"{bound}(\\.0)?"}} + ' for bound in (1, 7, 11)) + "1"
+    beyond, there = _of_block_size(8, expressions)
+    assert (beyond.verdict, there.verdict) == (Verdict.LATER, Verdict.THERE)
+    assert beyond.why == "bounds beyond 8 don't come with this configuration"
+    assert [one.verdict for one in _of_block_size(16, expressions)] == [Verdict.THERE]
+    (within,) = _of_block_size(8, LENGTHS + '{le="7.5"}')
+    assert within.verdict is Verdict.MISSING
+    assert "never has it" in within.fix
+
+
+def test_a_bound_beyond_all_seconds_is_drift() -> None:
+    """An alert for it could never fire, with whatever settings."""
+    assert _judge('sglang_time_to_first_token_seconds_bucket{le="1e6"}').verdict is Verdict.MISSING
+    assert _judge('sglang_time_to_first_token_seconds_bucket{le="100000"}').verdict is Verdict.MISSING
+
+
 def test_what_comes_with_use_is_no_drift_until_then() -> None:
     assert _judge("sglang_num_retracted_requests_total").verdict is Verdict.LATER
     fresh = b"sglang:num_running_reqs 0\n"

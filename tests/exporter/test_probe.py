@@ -144,7 +144,7 @@ def test_servers_of_a_host_are_passed_through(fleet: Fleet) -> None:
     assert fleet.ask("/hosts/ct200/server/30000/metrics").status == 404
     observer = fleet.observers.of("ct200")
     assert observer is not None
-    observer.target._ports, observer.target._read_at = (30000,), time.monotonic()
+    observer.target._all, observer.target._read_at = (30000,), time.monotonic()
     for path in ("metrics", "health"):
         assert fleet.ask(f"/hosts/ct200/server/30000/{path}").status == 503, "nothing listens there"
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.exporter.collectors.releases import ReleasesCollector
 from ddtree_ops.exporter.releases import deadline
 from ddtree_ops.exporter.releases.settings import ServerSettings, read_settings
+from ddtree_ops.ports import Command, Completed
 from tests.exporter.shells import INVOCATION, PORT, RELEASE, STARTED, HostFolder
 
 OTHER = "lab-fedcba9876"
@@ -93,7 +96,7 @@ def test_settings_are_read_once(host: HostFolder) -> None:
     collector.read()
     host.shell.asked.clear()
     collector.read()
-    assert [argv[0] for argv in host.shell.asked] == ["find", "systemctl"]
+    assert [argv[0] for argv in host.shell.asked] == ["env", "systemctl"]
 
 
 def test_a_host_without_anything_of_ours(host: HostFolder) -> None:
@@ -132,28 +135,53 @@ def test_gpus_that_a_server_needs(words: list[str], gpus: int) -> None:
     assert found is not None and found.gpus == gpus
 
 
-def boot_facts() -> tuple[str, float]:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME)
+def armed(host: HostFolder, seconds_ago: float, **orders: object) -> float | None:
+    """The deadline that is told of a timer that was started so long ago."""
+    since = time.clock_gettime(time.CLOCK_BOOTTIME) - seconds_ago
+    host.shell.timer = {"ActiveState": "active", "ActiveEnterTimestampMonotonic": str(int(since * 1e6))}
+    record = {"release": RELEASE, "deadline": since + 900, "boot_id": "of a container", "after_s": 900, **orders}
+    (host.state / "deadman.json").write_text(json.dumps(record))
+    return told(ReleasesCollector(host.target())).get(("deploy_deadline_timestamp_seconds",))
 
 
-def test_the_deadline_is_on_the_clock_of_everybody(host: HostFolder) -> None:
-    boot, now = boot_facts()
-    orders = {"release": RELEASE, "deadline": now + 300, "boot_id": boot, "after_s": 900}
-    (host.state / "deadman.json").write_text(json.dumps(orders))
-    assert told(ReleasesCollector(host.target()))["deploy_deadline_timestamp_seconds",] == pytest.approx(time.time() + 300, abs=2)
-    (host.state / "deadman.json").write_text(json.dumps({**orders, "boot_id": "another"}))
-    after = told(ReleasesCollector(host.target()))["deploy_deadline_timestamp_seconds",]
-    assert after == pytest.approx(time.time() - now + 900, abs=2), "the timer began anew with the system"
+def test_the_deadline_is_that_of_the_timer_whatever_the_boot_is_called(host: HostFolder) -> None:
+    assert armed(host, 600) == pytest.approx(time.time() + 300, abs=2)
 
 
-@pytest.mark.parametrize("orders", ["", "{}", '{"deadline": "soon"}', '{"deadline": 1e999, "after_s": NaN}', '{"after_s": true}'])
-def test_damaged_orders_have_no_deadline(host: HostFolder, orders: str) -> None:
-    (host.state / "deadman.json").write_text(orders)
+def test_a_deadline_that_is_long_past_is_none(host: HostFolder) -> None:
+    assert armed(host, 900) == pytest.approx(time.time(), abs=2)
+    assert armed(host, 970) is None
+
+
+@pytest.mark.parametrize("timer", [{}, {"ActiveState": "inactive"}, {"ActiveEnterTimestampMonotonic": "0"}])
+def test_a_timer_that_does_not_count_has_no_deadline(host: HostFolder, timer: dict[str, str]) -> None:
+    assert armed(host, 600) is not None
+    host.shell.timer = {**host.shell.timer, **timer} if timer else {}
     assert "deploy_deadline_timestamp_seconds" not in {key[0] for key in told(ReleasesCollector(host.target()))}
 
 
+@pytest.mark.parametrize("waits", ["soon", True, -1, 1e300, None, [900]])
+def test_damaged_orders_have_no_deadline(host: HostFolder, waits: object) -> None:
+    assert armed(host, 600, after_s=waits) is None
+    (host.state / "deadman.json").write_text('{"after_s": 1e999')
+    assert "deploy_deadline_timestamp_seconds" not in {key[0] for key in told(ReleasesCollector(host.target()))}
+
+
+def test_a_directory_that_is_closed_to_us_is_a_failed_reading(host: HostFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = host.shell.run
+
+    def denied(command: Command) -> Completed:
+        done = run(command)
+        said = "find: '/var/lib/ddtree': Permission denied\n"
+        return replace(done, exit_code=1, stderr=said) if "find" in command.argv else done
+
+    monkeypatch.setattr(host.shell, "run", denied)
+    with pytest.raises(HostCommandFailed, match="Permission denied"):
+        ReleasesCollector(host.target()).read()
+
+
 def test_no_answer_at_all_has_no_deadline() -> None:
-    assert deadline.parse("tail: cannot open", time.time()) is None
+    assert deadline.parse("tail: cannot open", "", time.time()) is None
 
 
 def test_the_invocation_is_what_counts() -> None:

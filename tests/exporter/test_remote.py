@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from ddtree_ops.errors import HostTimedOut, Unreachable
+from ddtree_ops.exporter.journal.follow import UNIT_SIGNS
+from ddtree_ops.exporter.journal.watch import Watch
 from ddtree_ops.exporter.remote import COMMANDS_AT_ONCE, RemoteShell
 from tests.exporter.lines import LIST, Line, shell
 
@@ -97,3 +99,26 @@ def test_hosts_that_are_connected_do_not_wait_for_those_that_connect() -> None:
     near.run(LIST)
     assert time.monotonic() - begun < 0.5
     thread.join(5)
+
+
+def test_a_host_that_answers_nothing_for_long_is_lost_also_to_whoever_only_listens() -> None:
+    now = [0.0]
+    line = Line()
+    remote = shell(line, lambda: now[0])
+    watch = Watch(remote, ("journalctl",), UNIT_SIGNS, lambda: None, "journal of a unit")
+    for _ in range(10):
+        now[0] += 10
+        remote.run(LIST)
+        watch.check()
+    line.mute = True
+    while now[0] < 130:
+        now[0] += 5
+        with pytest.raises(Unreachable):
+            remote.run(LIST)
+        if now[0] <= 125:
+            watch.check()
+    with pytest.raises(Unreachable, match="ct200: no answer for 30 s"):
+        watch.check()
+    line.mute = False
+    remote.run(LIST)
+    watch.check()

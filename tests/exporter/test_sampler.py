@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import pytest
 from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.errors import Unreachable
 from ddtree_ops.exporter.bounds import LONGEST_LABEL, bounded
-from ddtree_ops.exporter.catalogue import failures, speculation, unit
+from ddtree_ops.exporter.catalogue import failures, releases, server, speculation, unit
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.sampler import Sampler
 
@@ -144,3 +145,23 @@ def test_labels_are_cleaned_and_cut() -> None:
     (found,), _ = bounded("unit", [Sample(unit.READY, 1.0, ("a\n\x1b\u202e\ud800b" + "x" * 999,))])
     assert found.labels[0].startswith("a    bxxx")
     assert len(found.labels[0]) == LONGEST_LABEL
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "many", None])
+def test_what_is_no_number_is_left_out(value: object) -> None:
+    assert bounded("unit", [Sample(unit.READY, value, ("30000",))]) == ((), 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("value", "fits"), [(0.0, True), (1.0, True), (1.01, False), (-0.1, False)])
+def test_a_ratio_is_from_0_to_1(value: float, fits: bool) -> None:
+    assert bounded("unit", [Sample(unit.LOAD_PROGRESS, value, ("30000",))])[1] == int(not fits)
+
+
+def test_a_server_that_was_killed_neither_serves_nor_is_healthy() -> None:
+    serving = [Sample(releases.INFO, 1, (port, role, "a")) for port in ("1", "2") for role in ("serving", "current")]
+    health = [Sample(server.HEALTH, 1, (port,)) for port in ("1", "2")]
+    ready = [Sample(unit.READY, float(port == "2"), (port,)) for port in ("1", "2")]
+    collectors = [Script("releases", serving), Script("health", health), Script("unit", ready)]
+    found = Sampler(collectors, Clock()).read_once()
+    assert [one.labels[:2] for one in found.of(releases.INFO)] == [("1", "current"), ("2", "serving"), ("2", "current")]
+    assert (found.value(server.HEALTH, "1"), found.value(server.HEALTH, "2")) == (0, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import tracemalloc
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from ddtree_ops.exporter.metric import Type
-from ddtree_ops.exporter.served import samples
+from ddtree_ops.exporter.served import TooMany, samples
 
 PLUGIN = Path(__file__).resolve().parents[2] / "deploy/runtime/sglang_ddtree/src/sglang_ddtree/runtime/metrics.py"
 RANKS = 'engine_type="unified",model_name="/models/tiny/target",moe_ep_rank="0",pp_rank="0"'
@@ -103,6 +104,7 @@ def test_priorities_are_parts_of_the_total() -> None:
         "sglang:num_running_reqs -1",
         "sglang:num_running_reqs +Inf",
         "sglang:num_running_reqs ok",
+        "sglang:token_usage 7",
         'sglang_ddtree_acceptance_length_bucket{le="1.0"} 5',
         'sglang_ddtree_acceptance_length_bucket{le="NaN"} 5',
         'sglang_ddtree_step_seconds_total{part="prompt text"} 5',
@@ -133,3 +135,20 @@ def test_samples_fit_their_families() -> None:
     for one in samples(body, 30000):
         assert len(one.labels) == len(one.metric.labels)
         assert (one.le is not None) == (one.metric.type is Type.HISTOGRAM and one.suffix == "_bucket")
+
+
+def test_a_part_of_too_many_series_is_no_number() -> None:
+    lines = b"".join(b'sglang:num_running_reqs{dp_rank="%d"} 1\n' % rank for rank in range(4097))
+    assert [one.value for one in samples(lines[: lines.rindex(b"sglang:")], 30000)] == [4096]
+    with pytest.raises(TooMany, match="port 30000"):
+        list(samples(lines, 30000))
+
+
+def test_a_body_of_short_lines_takes_no_memory_of_its_own() -> None:
+    body = b"s\n" * (1 << 20) + b"sglang:num_running_reqs 3\n"
+    tracemalloc.start()
+    try:
+        assert [one.value for one in samples(body, 30000)] == [3]
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

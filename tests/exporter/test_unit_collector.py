@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.collectors.unit import UnitCollector
 from ddtree_ops.exporter.metric import Metric, Sample
+from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.unit.samples import PHASES, RESULTS
 from ddtree_ops.units.systemctl import Active
-from tests.exporter.said_shell import recorded, target
+from tests.exporter.said_shell import LIST, recorded, target
 
 LOADING, SERVING, CRASHED = (recorded(f"unit_{name}.txt") for name in ("loading", "serving", "crashed"))
 BEGAN = 1796028787.0
@@ -154,3 +156,26 @@ def test_a_journal_that_may_not_be_read_costs_nothing_else() -> None:
     from ddtree_ops.errors import HostTimedOut
 
     assert value(read(LOADING, journal=HostTimedOut("no end")), catalogue.LOAD_ETA) == 12.0
+
+
+def test_of_more_than_four_servers_all_read_the_same_and_the_rest_is_told() -> None:
+    ports = (900, 30000, 30001, 4000, 30002, 30003)
+    names = {port: SERVING.replace("@30000.", f"@{port}.") for port in ports}
+    found, _ = target(
+        **NOW, show="\n\n".join(names.values()), list="".join(f"ddtree-server@{port}.service loaded\n" for port in ports)
+    )
+    collector = UnitCollector(found)
+    snapshot = Sampler([collector], SystemClock()).read_once()
+    assert [one.labels[0] for one in snapshot.of(catalogue.READY)] == ["900", "4000", "30000", "30001"]
+    assert found.ports() == (900, 4000, 30000, 30001)
+    assert snapshot.states["unit"].dropped == 2
+    assert found.has(30003), "its metrics may still be asked for through us"
+
+
+def test_a_unit_that_is_new_is_known_to_all_at_once() -> None:
+    found, shell = target(**NOW, list="", show=SERVING)
+    collector = UnitCollector(found)
+    assert found.ports() == ()
+    shell.answers["systemctl list-units"] = LIST
+    collector.read()
+    assert found.ports() == (30000,)

@@ -7,16 +7,18 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from ddtree_ops.errors import DdtreeOpsError, UsageError
-from ddtree_ops.exporter.web import address, connection, listener
+from ddtree_ops.exporter.web import address, connection, listener, places
 from ddtree_ops.exporter.web.address import Address
 from ddtree_ops.exporter.web.guard import Guard
 from ddtree_ops.exporter.web.listener import Listener
 from ddtree_ops.exporter.web.messages import Request, Response, text
+from ddtree_ops.exporter.web.places import MOST_OF_A_CLIENT, Stage
 from ddtree_ops.exporter.web.routes import Route, Routes
 from ddtree_ops.exporter.web.site import Site, own_names
 
@@ -147,26 +149,67 @@ def test_other_names_for_our_loopback_are_not_served(port: int) -> None:
     assert asked("127.0.0.1:9736") == asked("[::1]:9736") == asked("[::1]") == asked("LOCALHOST") == b"200"
 
 
-def test_slow_clients_lose_their_place(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.4)
-    monkeypatch.setattr(listener, "MOST_CONNECTIONS", 4)
-    slow = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(4)]
-    for client in slow:
-        client.sendall(b"GET / HT")
-    time.sleep(0.1)
-    assert b" 503 " in ask(port, b"").split(b"\n")[0]
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:  # a byte now and then doesn't help them
-        for client in slow:
-            try:
-                client.sendall(b"T")
-            except OSError:
-                deadline = 0.0
-        time.sleep(0.05)
-    assert deadline == 0.0
-    assert get(port, "/")[0] == 200
-    for client in slow:
+def test_silent_clients_keep_nobody_out(port: int) -> None:
+    """As many as all places, from the same address as the one who asks."""
+    silent = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(MOST_OF_A_CLIENT + 8)]
+    for number, client in enumerate(silent):
+        client.sendall((b"", b"GET / HT", b"GET / HTTP/1.1\r\nX: ")[number % 3])
+    for _ in range(4):
+        assert get(port, "/")[0] == 200
+    answers = [b"".join(iter(lambda c=client: c.recv(4096), b"")) for client in silent[:8]]  # type: ignore[misc]
+    assert all(answer.startswith(b"HTTP/1.1 503 ") and b"Retry-After: 1\r\n" in answer for answer in answers)
+    for client in silent:
         client.close()
+
+
+def test_a_byte_now_and_then_keeps_no_place(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "HEAD_SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", port), 5) as slow:
+        began = time.monotonic()
+        with suppress(OSError):
+            while time.monotonic() < began + 5:
+                slow.sendall(b"X")
+                time.sleep(0.05)
+        assert time.monotonic() < began + 2
+
+
+def test_without_a_place_the_answer_is_read_whatever_was_sent(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unread bytes would make a reset of it."""
+    monkeypatch.setattr(places, "MOST_OF_A_CLIENT", 2)
+    streams = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(2)]
+    for stream in streams:
+        stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert stream.recv(10)
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", port), 5) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 9000 + b"\r\n\r\n")
+            time.sleep(0.005)
+            answer = b"".join(iter(lambda c=client: c.recv(4096), b""))  # type: ignore[misc]
+            assert answer.startswith(b"HTTP/1.1 503 ")
+    for stream in streams:
+        stream.close()
+
+
+def test_who_takes_long_over_an_answer_gives_up_the_place_only_to_others() -> None:
+    table, pairs = places.Places(), [socket.socketpair() for _ in range(places.MOST_OF_A_CLIENT + 1)]
+    held = [table.enter("a", ours) for ours, _ in pairs[:-1]]
+    for number, place in enumerate(held):
+        assert place is not None
+        assert table.goes_on(place, (Stage.STREAM, Stage.WORK, Stage.SEND)[number % 3])
+    ours, theirs = pairs[-1]
+    assert table.enter("a", ours) is None
+    other = table.enter("b", ours)
+    assert other is not None
+    table.leave(other)
+    for place in held:
+        assert place is not None
+        place.since -= places.SLOW_SECONDS + 1
+    assert table.enter("a", ours) is not None
+    lost = [number for number, place in enumerate(held) if place and place.stage is Stage.LOST]
+    assert lost == [1]
+    for ours, theirs in pairs:
+        ours.close()
+        theirs.close()
 
 
 def test_a_client_that_takes_nothing_loses_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import os
+import resource
 import ssl
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from http.client import HTTPSConnection
 from pathlib import Path
@@ -17,6 +20,7 @@ from ddtree_ops.errors import UsageError
 from ddtree_ops.exporter.web import guard as guards
 from ddtree_ops.exporter.web import passwords
 from ddtree_ops.exporter.web.address import Address
+from ddtree_ops.exporter.web.checks import MOST_CHECKS
 from ddtree_ops.exporter.web.config import load
 from ddtree_ops.exporter.web.guard import Guard
 from tests.exporter.test_web import ask, get, served
@@ -151,9 +155,92 @@ def test_tls_and_passwords(guarded: tuple[int, Path], certificates: Path) -> Non
     assert secured(port, new, right) == 200
 
 
-def test_without_a_file_nothing_is_asked(tmp_path: Path) -> None:
-    for port in served(Address("127.0.0.1", 0), config(tmp_path, "")):
+def test_a_file_that_asks_for_nothing_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for port in served(Address("127.0.0.1", 0), config(tmp_path, "{}")):
         assert get(port, "/")[0] == 200
+    assert "asks for neither TLS nor passwords" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "left",
+    ["", "# all of it a remark\n", "---\n", "null\n", "{}\n", "tls_server_config:\n", "TLS", "TLSbasic_auth_users:\n", "USERS", "TLS12USERS"],
+)
+def test_what_is_left_of_a_cut_file_takes_no_protection_away(
+    left: str, certificates: Path, hashes: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plain = f"tls_server_config: {{cert_file: {certificates}/old.pem, key_file: {certificates}/old.key}}\n"
+    tls = plain.replace("}", ", min_version: TLS13}")
+    parts = {"TLS12": plain, "TLS": tls, "USERS": users(hashes["scrypt"])}
+    guard = Guard(config(tmp_path, tls + parts["USERS"]))
+    before = guard.config
+    for name, part in parts.items():
+        left = left.replace(name, part)
+    config(tmp_path, left)
+    context = guard.tls()
+    assert context is not None
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_3
+    assert guard.config == before
+    assert not guard.allows(None)
+    assert capfd.readouterr().err.endswith("the former settings stay\n")
+    if not left.startswith(("{", "tls_server_config: {", "basic_auth_users: {")) and "$scrypt$" not in left:
+        with pytest.raises(UsageError):  # and a restart in that state doesn't open it either
+            Guard(tmp_path / "web.yml")
+
+
+def test_more_protection_is_taken_at_once_and_users_may_go(tmp_path: Path, hashes: dict[str, str]) -> None:
+    guard = Guard(config(tmp_path, "{}"))
+    two = f"basic_auth_users: {{a: '{hashes['scrypt']}', b: '{hashes['bcrypt']}'}}"
+    for text, known in ((two, {"a", "b"}), (f"basic_auth_users: {{b: '{hashes['bcrypt']}'}}", {"b"})):
+        config(tmp_path, text)
+        guard.tls()
+        assert set(guard.config.users) == known
+
+
+def test_a_file_that_becomes_usable_without_another_word_in_it_is_taken(tmp_path: Path, hashes: dict[str, str]) -> None:
+    guard = Guard(config(tmp_path, "{}"))
+    path = config(tmp_path, users(hashes["scrypt"]), 0o644)
+    guard.tls()
+    assert not guard.config.users  # refused: every user may read it
+    path.chmod(0o640)
+    guard.tls()
+    assert guard.config.users
+
+
+def test_a_reading_that_failed_is_tried_again(tmp_path: Path, hashes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = Guard(config(tmp_path, "{}"))
+    config(tmp_path, users(hashes["scrypt"]))
+    monkeypatch.setattr(guards, "RETRY_SECONDS", 0.0)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))
+    try:
+        guard.tls()
+        assert not guard.config.users
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+    guard.tls()
+    assert guard.config.users
+
+
+def test_few_passwords_wait_and_the_rest_is_sent_away(tmp_path: Path, hashes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, working, most = threading.Event(), [0], [0]
+
+    def slow(_password: str) -> bool:
+        working[0] += 1
+        most[0] = max(most[0], working[0])
+        go_on.wait(5)
+        working[0] -= 1
+        return False
+
+    monkeypatch.setattr(guards, "checker", lambda _hash: slow)
+    headers = f"Authorization: {basic('prometheus', 'wrong')}\r\n"
+    for port in served(Address("127.0.0.1", 0), config(tmp_path, users(hashes["scrypt"]))):
+        with ThreadPoolExecutor(MOST_CHECKS + 1) as pool:
+            asking = [pool.submit(get, port, "/", headers) for _ in range(MOST_CHECKS + 1)]
+            first, waiting = wait(asking, 4, FIRST_COMPLETED)
+            go_on.set()
+            assert [one.result()[0] for one in first] == [503]
+            assert [one.result()[0] for one in waiting] == [401] * MOST_CHECKS
+    assert most[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -168,6 +255,11 @@ def test_without_a_file_nothing_is_asked(tmp_path: Path) -> None:
         ("tls_server_config: {cert_file: a, key_file: b, min_version: TLS10}", "min_version: expected one of"),
         ("tls_server_config: {cert_file: a, key_file: b, client_ca_file: c}", "need each other"),
         ("tls_server_config: {cert_file: a, key_file: absent}", "absent: No such file"),
+        ("", "is empty, as a file that was cut off"),
+        ("basic_auth_users:", "expected 1 to 64 names"),
+        ("tls_server_config:", "tls_server_config: expected keys"),
+        ("basic_auth_users: {a: 2026-99-99}", "no YAML"),
+        ("basic_auth_users: {a: !!bool maybe}", "no YAML"),
         ("basic_auth_users: {}", "expected 1 to 64 names"),
         ("basic_auth_users: {a: hunter2}", "'a': no hash of a form"),
         ("basic_auth_users: {a: '$scrypt$ln=40,r=8,p=1$MDEyMzQ1Njc4OWFiY2RlZg$MDEyMzQ1Njc4OWFiY2RlZg'}", "other parameters"),
@@ -189,4 +281,4 @@ def test_files_that_others_may_read_are_refused(tmp_path: Path, hashes: dict[str
     key.chmod(0o604)
     with pytest.raises(UsageError, match=r"open\.key is the key of the certificate, but"):
         load(config(tmp_path, f"tls_server_config: {{cert_file: {certificates}/old.pem, key_file: open.key}}"))
-    assert load(config(tmp_path, "", 0o644)).users == {}
+    assert load(config(tmp_path, "{}", 0o644)).users == {}

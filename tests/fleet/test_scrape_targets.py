@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from ddtree_ops.fleet.inventory import load_fleet
 from ddtree_ops.fleet.inventory_state import inventory_state
@@ -134,6 +137,18 @@ def test_the_state_of_an_inventory_moves_with_every_file_and_not_without(tmp_pat
     hosts.rename(tmp_path / "other.yml")
     assert moved()
     assert not moved()
+
+
+@pytest.mark.parametrize("name", ["hosts.yml", "host_vars"])
+def test_what_becomes_readable_is_a_change_with_the_same_words_and_times(tmp_path: Path, name: str) -> None:
+    (tmp_path / "hosts.yml").write_text("all: {}\n")
+    (tmp_path / "host_vars").mkdir()
+    path = tmp_path / name
+    path.chmod(0)
+    before, times = inventory_state(tmp_path), path.stat()
+    path.chmod(0o755)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert inventory_state(tmp_path) != before
 
 
 def test_a_single_file_has_its_variables_beside_it_and_a_loop_ends(tmp_path: Path) -> None:

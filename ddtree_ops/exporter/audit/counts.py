@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from typing import Any
+
+from ddtree_ops.exporter.audit.record_time import plausible, written
 
 EVENTS = ("deploy", "rollback", "start", "stop", "restart", "dead_man", "other")
 RESULTS = ("ok", "failed", "rolled_back", "refused", "interrupted")
@@ -53,18 +54,19 @@ class AuditCounts:
         """For a JSON file."""
         return asdict(self)
 
-    def take(self, record: Mapping[str, Any]) -> None:
-        """One record of the log, in its order. Whatever it isn't sure of, it leaves out."""
-        event, at = record.get("event"), _unix(record.get("at"))
-        if at is None or not isinstance(event, str):
+    def take(self, record: Mapping[str, Any], now: float) -> None:
+        """One record of the log, in its order; `now` is Unix time. Whatever it isn't sure of, it leaves out."""
+        event, said = record.get("event"), written(record.get("at"))
+        if said is None or not isinstance(event, str):
             return
+        at = plausible(said, now)
         who = f"{record.get('user')}@{record.get('controller')}/{record.get('pid')}"[:200]
         if event in _ATTEMPTS and "outcome" in record:
             self.lost.pop(who, None)
             self._count(event, _result(event, record["outcome"]), at, record.get("seconds"))
             self._checked(record.get("checks"))
         elif event == "controller lost" and len(self.lost) < _MOST_LOST:
-            self.lost[who] = (_event(record.get("command")), at)
+            self.lost[who] = (_event(record.get("command")), now if at is None else at)
         elif event == "begun":
             self._give_up(self.lost.keys() - {who})
         elif event == "dead-man":
@@ -80,10 +82,11 @@ class AuditCounts:
             event, at = self.lost.pop(who)
             self._count(event, "interrupted", at, None)
 
-    def _count(self, event: str, result: str, at: float, seconds: object) -> None:
+    def _count(self, event: str, result: str, at: float | None, seconds: object) -> None:
         key = f"{event}/{result}"
         self.attempts[key] = self.attempts.get(key, 0) + 1
-        self.last[key] = at
+        if at is not None:
+            self.last[key] = at
         took = _number(seconds)
         if took is not None:
             self.seconds[event] = took
@@ -119,13 +122,6 @@ def _event(command: object) -> str:
     """Of a command line as the lock has it: `deploy --host ct200`."""
     first = (command.split() or [""])[0] if isinstance(command, str) else ""
     return first if first in _ATTEMPTS else "other"
-
-
-def _unix(text: object) -> float | None:
-    try:
-        return datetime.fromisoformat(str(text)[:40]).timestamp()
-    except (ValueError, OverflowError):
-        return None
 
 
 def _number(value: object) -> float | None:

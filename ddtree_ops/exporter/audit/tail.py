@@ -1,87 +1,93 @@
-"""Reading on in the host's audit log: each line once, also when it begins anew and the former file is kept beside it.
+"""Reading on in the host's audit log: each record once, also when the log begins anew and the former file is kept beside it.
 
-How it does that: role service, lock.py, shorten(). A file is known by its inode; stat(1) and dd(1) of GNU coreutils read it.
+How it does that: role service, lock.py, shorten(). An inode alone doesn't make a file the same one: it may have been written
+anew in its place, and a copy that was put back, or edited, has another. So the last line read is looked for again.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from ddtree_ops.fleet import places
-from ddtree_ops.ports import Command, Shell
+from ddtree_ops.errors import HostCommandFailed
+from ddtree_ops.exporter.audit import files
+from ddtree_ops.exporter.audit.files import LogFile
+from ddtree_ops.exporter.audit.position import Position, mark
+from ddtree_ops.exporter.audit.record_time import plausible, written
+from ddtree_ops.ports import Shell
 from ddtree_ops.units.json_object import json_object
 
-FILES = (f"{places.AUDIT}.1", places.AUDIT)
-CHUNK = 256 << 10
-MOST_CHUNKS = 64  # of one reading: 16 MiB, more than both files have
-LONGEST_LINE = 2 << 20
 
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a file was read; inode 0: none was."""
-
-    inode: int = 0
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-    inode: int
-    size: int
+class Moved(HostCommandFailed):
+    """The log began anew while it was read: what was read may be of either file."""
 
 
 class AuditTail:
-    """Reads records in their order. `position` may be kept and given again after a restart."""
+    """Reads records in their order. `position` may be kept and given again after a restart; `now` is Unix time."""
 
-    def __init__(self, shell: Shell, position: Position) -> None:
-        self._shell = shell
+    def __init__(self, shell: Shell, position: Position, now: float) -> None:
+        self._shell, self._now = shell, now
         self.position = position
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Those that are new. `position` is behind them once all were taken. Raises Unreachable, HostCommandFailed."""
-        files = self._files()
-        known = [place for place, file in enumerate(files) if file.inode == self.position.inode]
-        for place, file in enumerate(files):
-            if known and place < known[-1]:
-                continue
-            start = self.position.offset if known and place == known[-1] and self.position.offset <= file.size else 0
-            yield from self._lines(file, start)
+        """Those that are new. `position` is behind them once all were taken.
 
-    def _files(self) -> list[_File]:
-        command = Command(("stat", "-c", "%i %s %n", *FILES), ok=frozenset({0, 1}), timeout=10.0, most_bytes=1 << 16)
-        found = {}
-        for line in self._shell.run(command).stdout.splitlines():
-            inode, size, path = line.split(" ", 2)
-            found[path] = _File(path, int(inode), int(size))
-        return [found[path] for path in FILES if path in found]
-
-    def _lines(self, file: _File, start: int) -> Iterator[dict[str, Any]]:
-        """Whole lines only: the last one may be half written."""
-        offset, length = start, CHUNK
-        for _ in range(MOST_CHUNKS):
-            if offset >= file.size:
-                break
-            data = self._read(file, offset, length)
-            end = data.rfind(b"\n") + 1
-            if not end and len(data) < length:
-                break
-            if not end and length < LONGEST_LINE:
-                length = LONGEST_LINE
-                continue
-            for line in data[: end or len(data)].split(b"\n"):
-                record = json_object(line)
-                if record is not None:
+        Raises Moved: then nothing of it holds. Raises Unreachable, HostCommandFailed.
+        """
+        before, there = self.position, files.look(self._shell)
+        if before.is_first:
+            parts, since = [(file, 0) for file in there], None
+        else:
+            parts, since = self._rest(there)
+        for file, start in parts:
+            for record, known, at in self._of(file, start):
+                if since is None or (at is not None and at >= since and known not in before.marks):
                     yield record
-            offset, length = offset + (end or len(data)), CHUNK
-        self.position = Position(file.inode, offset)
+        if self.position != before and _places(there) != _places(files.look(self._shell)):
+            raise Moved(f"{self._shell.host}: the audit log began anew while it was read")
 
-    def _read(self, file: _File, offset: int, length: int) -> bytes:
-        """Latin-1 would do as well: JSON lines of json.dumps are ASCII; what isn't is no record of ours."""
-        flags = "iflag=skip_bytes,count_bytes"
-        argv = ("dd", f"if={file.path}", flags, f"skip={offset}", f"count={length}", "bs=65536", "status=none")
-        done = self._shell.run(Command(argv, timeout=20.0, most_bytes=LONGEST_LINE * 4))
-        return done.stdout.encode("ascii", "replace")
+    def _rest(self, there: tuple[LogFile, ...]) -> tuple[list[tuple[LogFile, int]], float | None]:
+        """Files and where to begin in them; and the time from which records are news, if what was read is nowhere any more."""
+        for number, file in enumerate(there):
+            if file.inode == self.position.inode and self._continues(file):
+                return [(file, self.position.offset), *((later, 0) for later in there[number + 1 :])], None
+        for number, file in reversed(tuple(enumerate(there))):
+            end = self._behind_known(file)
+            if end is not None:
+                return [(file, end), *((later, 0) for later in there[number + 1 :])], None
+        since = self.position.newest or math.inf  # without any time nothing there can be told from what was read
+        return [(file, 0) for file in there], since if self.position.marks else None
+
+    def _continues(self, file: LogFile) -> bool:
+        """Whether the line before our place is the last one that was read there."""
+        offset, length = self.position.offset, self.position.length
+        if file.size <= offset or not length:
+            return file.size >= offset
+        line = files.piece(self._shell, file, offset - length, length)
+        return line.endswith(b"\n") and mark(line[:-1]) in self.position.marks[-1:]
+
+    def _behind_known(self, file: LogFile) -> int | None:
+        known = frozenset(self.position.marks)
+        return max((line.end for line in files.lines(self._shell, file, 0) if mark(line.data) in known), default=None)
+
+    def _of(self, file: LogFile, start: int) -> Iterator[tuple[dict[str, Any], str, float | None]]:
+        """Records, each with its line's mark and its time."""
+        self.position = replace(self.position, inode=file.inode, offset=start, length=self._length(file, start))
+        for line in files.lines(self._shell, file, start):
+            record = json_object(line.data)
+            at = plausible(written(record.get("at")), self._now) if record is not None else None
+            marks, newest = self.position.behind(line.data, at)
+            self.position = Position(file.inode, line.end, len(line.data) + 1, marks, newest)
+            if record is not None:
+                yield record, marks[-1], at
+
+    def _length(self, file: LogFile, start: int) -> int:
+        """Of the line before: known if it is the one that was read last."""
+        before = self.position
+        return before.length if (file.inode, start) == (before.inode, before.offset) else 0
+
+
+def _places(there: tuple[LogFile, ...]) -> list[tuple[str, int]]:
+    return [(file.path, file.inode) for file in there]

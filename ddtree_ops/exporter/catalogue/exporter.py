@@ -34,7 +34,8 @@ COLLECTOR_LAST_SUCCESS = Metric(
 COLLECTOR_DROPPED = Metric(
     PREFIX + "collector_dropped_series",
     Type.GAUGE,
-    "Series of the last reading that were left out: too many of a metric, there twice, or of a form that can't be.",
+    "Series of the last reading that were left out (too many, there twice, or of a form or value that can't be); for collector "
+    "unit also servers beyond the fourth.",
     "exporter",
     ("collector",),
     most=16,

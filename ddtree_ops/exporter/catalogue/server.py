@@ -15,7 +15,8 @@ HTTP_UP = Metric(
 HEALTH = Metric(
     PREFIX + "server_health_success",
     Type.GAUGE,
-    "1 if /health answered 200 in time. One failed probe of a server whose counters move says nothing.",
+    "1 if /health answered 200 in time; 0 while the unit isn't active. One failed probe of a server whose counters move says "
+    "nothing.",
     "health",
     ("port",),
     most=4,

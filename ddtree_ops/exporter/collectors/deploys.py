@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.audit.counts import RESULTS, AuditCounts
-from ddtree_ops.exporter.audit.tail import AuditTail, Position
+from ddtree_ops.exporter.audit.position import Position
+from ddtree_ops.exporter.audit.tail import AuditTail, Moved
 from ddtree_ops.exporter.catalogue import releases
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
@@ -36,29 +36,34 @@ class DeploysCollector:
         """Raises Unreachable, HostCommandFailed (a log that isn't readable), OSError (a state directory that isn't ours)."""
         if self._known is None:
             self._known = self._kept()
-        known, position = self._known
-        # A copy: what a reading that failed took in counts for nothing.
-        counts, tail = AuditCounts.from_data(known.to_data()), AuditTail(self._target.shell, position)
+        try:
+            found = self._read_on(*self._known)
+        except Moved:  # just now; a second time in a row is no accident
+            found = self._read_on(*self._known)
+        if found != self._known:
+            self._keep(*found)
+            self._known = found
+        return tuple(_samples(found[0]))
+
+    def _read_on(self, known: AuditCounts, position: Position) -> tuple[AuditCounts, Position]:
+        """On a copy: what a reading that failed took in counts for nothing."""
+        now = self._wall()
+        counts, tail = AuditCounts.from_data(known.to_data()), AuditTail(self._target.shell, position, now)
         for record in tail.records():
-            counts.take(record)
-        counts.settle(self._wall())
-        if (counts, tail.position) != self._known:
-            self._keep(counts, tail.position)
-            self._known = (counts, tail.position)
-        return tuple(_samples(counts))
+            counts.take(record, now)
+        counts.settle(now)
+        return counts, tail.position
 
     def _keep(self, counts: AuditCounts, position: Position) -> None:
         if self._path is not None:
-            state_file.write(self._path, {"position": asdict(position), "counts": counts.to_data()})
+            state_file.write(self._path, {"position": position.to_data(), "counts": counts.to_data()})
 
     def _kept(self) -> tuple[AuditCounts, Position]:
         """A file that is damaged is as none: the log is counted anew."""
         try:
             data = state_file.read(self._path) if self._path is not None else None
             if data is not None:
-                return AuditCounts.from_data(data["counts"]), Position(
-                    int(data["position"]["inode"]), int(data["position"]["offset"])
-                )
+                return AuditCounts.from_data(data["counts"]), Position.from_data(data["position"])
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             print(f"{NAME} is damaged, so the audit log is counted anew: {type(error).__name__}", file=sys.stderr)  # noqa: T201
         return AuditCounts(), Position()

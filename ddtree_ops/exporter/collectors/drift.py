@@ -26,8 +26,8 @@ class DriftCollector:
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable, HostCommandFailed."""
         shell = self.target.shell
-        found = installed.parse_listing(shell.run(installed.listing()).stdout)
-        boots = tuple(line for port in self.target.ports() for line in shell.run(installed.boots(port)).stdout.splitlines())
+        found = installed.read(shell)
+        boots = tuple(line for port in self.target.ports() for line in installed.boots(shell, port))
         counts = drift.count(Evidence(shell.run(drift.command()), found, boots), shell.host)
         checked = Sample(releases.DRIFT_CHECKED, float(round(self.wall())))
         return [checked, *(Sample(releases.DRIFT, counts[kind], (kind,)) for kind in KINDS)]

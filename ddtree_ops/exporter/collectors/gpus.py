@@ -37,7 +37,10 @@ class GpusCollector:
         return NVML_PERIOD if self.nvml else SMI_PERIOD
 
     def read(self) -> Sequence[Sample]:
-        """A host without a driver shows 0 GPUs. Raises SmiError, HostCommandFailed, Unreachable (a driver that hangs)."""
+        """A driver without GPUs, and a host without nvidia-smi, shows 0.
+
+        Raises SmiError, HostCommandFailed (a driver that isn't loaded, or fails), Unreachable (one that hangs).
+        """
         reading = self._by_nvml() if self.nvml else None
         if reading is None:
             self.nvml = False  # a library that comes later isn't worth asking for: nvidia-smi came with it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.catalogue import failures
+from ddtree_ops.exporter.journal import leftovers
 from ddtree_ops.exporter.journal.follow import UNIT_SIGNS, unit_command
 from ddtree_ops.exporter.journal.watch import Watch, child
 from ddtree_ops.exporter.metric import Sample
@@ -30,6 +32,7 @@ class JournalCollector:
         self._target, self._directory = target, directory
         self._passes = passes or self._child
         self._watches: dict[int, Watch] = {}
+        self._looked_at: float | None = None
         self._read: dict[int, tuple[tuple[int, int, int], Mapping[str, Any]]] = {}
 
     def read(self) -> Sequence[Sample]:
@@ -39,6 +42,8 @@ class JournalCollector:
             self._watch(port)
         for port in [port for port in self._watches if port not in ports]:
             self._watches.pop(port).close()
+            self._read.pop(port, None)
+        self._forget(ports)
         states = {str(port): self._of(port) for port in ports}
         for watch in self._watches.values():
             watch.check()
@@ -48,6 +53,12 @@ class JournalCollector:
         """Follow no more."""
         for watch in self._watches.values():
             watch.close()
+
+    def _forget(self, ports: Sequence[int]) -> None:
+        now = self._target.monotonic()
+        if self._looked_at is None or now - self._looked_at >= leftovers.PERIOD_SECONDS:
+            self._looked_at = now
+            leftovers.forget(self._directory, ports, time.time())
 
     def _watch(self, port: int) -> None:
         if port not in self._watches:

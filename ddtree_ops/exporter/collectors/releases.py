@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ddtree_ops.exporter.absence import ENGLISH, checked
 from ddtree_ops.exporter.catalogue import gpus, releases, speculation
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.releases import deadline, installed
@@ -34,7 +35,7 @@ class ReleasesCollector:
 
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable, HostCommandFailed."""
-        found = installed.parse_listing(self.target.shell.run(installed.listing()).stdout)
+        found = installed.read(self.target.shell)
         serving = {state: self._running(state, found) for state in self._units()}
         current = found.release(CURRENT)
         samples = [Sample(releases.COUNT, len(found.releases))]
@@ -56,7 +57,7 @@ class ReleasesCollector:
         """The same run is asked about until its load has ended, and its record is there."""
         known = self._runs.get(state.invocation)
         if known is None or not state.main_pid:
-            records = self.target.shell.run(installed.boots(state.port or 0)).stdout.splitlines() if state.main_pid else []
+            records = installed.boots(self.target.shell, state.port or 0) if state.main_pid else []
             known = installed.running(state, found, records)
             if known is not None and state.serving:
                 self._runs = {**dict(list(self._runs.items())[-_MOST_KNOWN:]), state.invocation: known}
@@ -93,8 +94,8 @@ class ReleasesCollector:
     def _of(self, release: str) -> ServerSettings | None:
         if release not in self._settings:
             path = f"{places.RELEASES}/{release}/server.json"
-            done = self.target.shell.run(Command(("cat", path), ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES))
-            settings = read_settings(done.stdout)
+            command = Command((*ENGLISH, "cat", path), ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
+            settings = read_settings(checked(self.target.host, self.target.shell.run(command)).stdout)
             if settings is None:
                 return None  # asked again: it may be staged just now
             self._settings = {**dict(list(self._settings.items())[-_MOST_KNOWN:]), release: settings}
@@ -102,6 +103,8 @@ class ReleasesCollector:
 
     def _deadline(self, found: Installed) -> Iterator[Sample]:
         if found.dead_man:
-            when = deadline.parse(self.target.shell.run(deadline.command()).stdout, self.wall())
+            shell = self.target.shell
+            said = checked(shell.host, shell.run(deadline.orders())).stdout
+            when = deadline.parse(said, shell.run(deadline.timer()).stdout, self.wall())
             if when is not None:
                 yield Sample(releases.DEADMAN, when)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.metric import Sample
-from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.target import MOST_PORTS, Target
 from ddtree_ops.exporter.unit import load_movement, samples
 from ddtree_ops.exporter.unit.load_movement import Look, Movement
 from ddtree_ops.ports import Command
@@ -17,7 +17,6 @@ from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import UnitState
 from ddtree_ops.units.whole_number import whole_number
 
-MOST_PORTS = 4
 _CLOCK = Command(("date", "+%s.%N"), timeout=10.0)
 
 
@@ -28,7 +27,10 @@ def show_servers(ports: tuple[int, ...]) -> Command:
 
 
 class UnitCollector:
-    """Remembers, of each unit, when its load last moved and the exit code of the last run that it saw end."""
+    """Remembers, of each unit, when its load last moved and the exit code of the last run that it saw end.
+
+    `dropped`: servers that are too many for all collectors.
+    """
 
     name = "unit"
     period = 5.0
@@ -38,13 +40,18 @@ class UnitCollector:
         self._wall = wall
         self._movements: dict[str, Movement] = {}
         self._exits: dict[str, int] = {}
+        self.dropped = 0
 
     def read(self) -> Sequence[Sample]:
         """Raises as Shell.run does."""
-        blocks = self._target.shell.run(show_servers(self._target.ports())).stdout.split("\n\n")
+        ports = self._target.all_ports()
+        blocks = self._target.shell.run(show_servers(ports[:MOST_PORTS])).stdout.split("\n\n")
         units = [(systemctl.parse_show(block), block) for block in blocks if block.strip()]
-        there = {str(state.port): (state, block) for state, block in units if state.port and _is_there(state)}
-        chosen = dict(sorted(there.items())[:MOST_PORTS])
+        there = {state.port: (state, block) for state, block in units if state.port and _is_there(state)}
+        self._target.saw(there.keys())
+        known = sorted({*ports, *there})
+        self.dropped = len(known[MOST_PORTS:])
+        chosen = {str(port): there[port] for port in known[:MOST_PORTS] if port in there}
         for memory in (self._movements, self._exits):
             for port in memory.keys() - chosen.keys():
                 memory.pop(port)

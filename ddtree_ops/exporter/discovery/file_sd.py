@@ -66,8 +66,15 @@ class FileTargets:
             self._thread.join(self._seconds + 5)
 
     def _run(self) -> None:
+        before = ""
         while not self._end.wait(self._seconds):
+            problem = ""
             try:
                 write_targets(self._discovery, self._path)
             except OSError as error:
-                _LOG.error("%s: %s; the file stays as it was", self._path, error.strerror)
+                problem = error.strerror or type(error).__name__
+            except Exception as error:  # noqa: BLE001 - the thread must go on, or the file would silently grow old
+                problem = type(error).__name__
+            if problem and problem != before:
+                _LOG.error("%s: %s; the file stays as it was", self._path, problem)
+            before = problem

@@ -22,6 +22,7 @@ from ddtree_ops.fleet.inventory_state import State, inventory_state
 from ddtree_ops.fleet.scrape_targets import HostTargets, scrape_targets
 
 _LOG = logging.getLogger(__name__)
+PAUSE = 20  # times as long as a reading with mistakes took, until the next one: 5 % of a core at most
 _MOST_TOLD = 5  # lines of the log each time the inventory changes; `Found.hosts` has all
 
 
@@ -51,6 +52,8 @@ class Discovery:
         self._state: State | None = None
         self._reading: threading.Thread | None = None
         self._found = Found()
+        self._again_at = 0.0  # monotonic
+        self._told: object = None
 
     def found(self, wait: float | None = None) -> Found:
         """What is told now: read again if any file of the inventory has changed, appeared or gone since the last time.
@@ -67,35 +70,62 @@ class Discovery:
                 break
         return self._found
 
+    def reread(self) -> None:
+        """Read the inventory at the next question, whether it seems changed or not."""
+        with self._lock:
+            self._state = None
+
     def _begin(self) -> threading.Thread | None:
         """The thread that reads the inventory; None if there is nothing new."""
         with self._lock:
             state = inventory_state(self._inventory)  # before the reading: what changes meanwhile shows the next time
-            if self._reading is None and state != self._state:
+            if self._reading is None and (state != self._state or self._due()):
                 self._reading = threading.Thread(target=self._run, args=(state,), name="discovery", daemon=True)
                 self._reading.start()
             return self._reading
 
+    def _due(self) -> bool:
+        """What couldn't be read may be readable by now, with no file changed (too many open files, EIO, a folder above)."""
+        mistaken = self._found.problem or any(one.problems for one in self._found.hosts)
+        return bool(mistaken) and time.monotonic() >= self._again_at
+
     def _run(self, state: State) -> None:
+        began = time.thread_time()
         try:
             found = self._read(self._found)
+            took = time.thread_time() - began
             with self._lock:
                 self._found, self._state = found, state
+                self._again_at = time.monotonic() + PAUSE * took
         finally:
             self._reading = None
 
     def _read(self, before: Found) -> Found:
         try:
             hosts = scrape_targets(load_fleet(self._inventory))
-        except (DdtreeOpsError, OSError) as error:
-            problem = error.message if isinstance(error, DdtreeOpsError) else f"{self._inventory}: {error.strerror}"
+            hosts, kept = _with_last_good(hosts, before)
+            bodies = {job: as_json(targets) for job, targets in by_job(hosts).items()}
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must show as well, and not leave the old state as if it were new
+            problem = self._words(error)
             told = f"the targets of {len(before.hosts)} hosts as last read are told" if before.read_at else "no targets are told"
-            _LOG.error("%s; %s", problem, told)
+            self._tell(problem, lambda: _LOG.error("%s; %s", problem, told))
             return replace(before, problem=problem)
-        hosts, kept = _with_last_good(hosts, before)
-        _tell([one for one in hosts if one.problems], kept)
-        bodies = {job: as_json(targets) for job, targets in by_job(hosts).items()}
+        broken = [one for one in hosts if one.problems]
+        self._tell([(one.host, one.problems) for one in broken], lambda: _tell(broken, kept))
         return Found(hosts, kept, MappingProxyType(bodies), "", self._now())
+
+    def _tell(self, what: object, tell: Callable[[], None]) -> None:
+        """Once, and not at each reading that finds the same."""
+        if what != self._told:
+            tell()
+        self._told = what
+
+    def _words(self, error: Exception) -> str:
+        if isinstance(error, DdtreeOpsError):
+            return error.message
+        if isinstance(error, OSError):
+            return f"{self._inventory}: {error.strerror or type(error).__name__}"
+        return f"{self._inventory}: can't be read: {type(error).__name__} in ddtree-ops"
 
 
 def _with_last_good(hosts: Sequence[HostTargets], before: Found) -> tuple[tuple[HostTargets, ...], frozenset[str]]:

@@ -41,14 +41,9 @@ class Nvml:
         self._nvml = library
 
     def read(self) -> Reading:
-        """What every GPU that answers tells. A driver that isn't loaded shows none. Raises the library's NVMLError."""
+        """What every GPU that answers tells. Raises the library's NVMLError, also for a driver that isn't loaded."""
         nvml = self._nvml
-        try:
-            nvml.nvmlInit()
-        except nvml.NVMLError as error:
-            if error.value == nvml.NVML_ERROR_DRIVER_NOT_LOADED:
-                return Reading("", ())
-            raise
+        nvml.nvmlInit()
         driver, number = _text(nvml.nvmlSystemGetDriverVersion()), nvml.nvmlDeviceGetCount()
         found = map(self._gpu, range(number))
         return Reading(driver, tuple(gpu for gpu in found if gpu is not None))

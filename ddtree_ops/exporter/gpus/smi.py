@@ -16,9 +16,10 @@ from ddtree_ops.ports import Command, Completed, Shell
 
 SECONDS = 15
 MOST_BYTES = 4 << 20
-# nvidia-smi(1), RETURN VALUE: 9 no driver. 127: not installed.
-_NO_DRIVER = (9, 127)
+# nvidia-smi(1), RETURN VALUE; 127: not installed.
+_NOT_INSTALLED = 127
 _NO_SUCH_GPU = 6
+_NONE_LEFT = "No devices were found"  # a driver without any GPU: exit code 6, in older ones 0
 _LOST = 15
 _LONGEST = 160
 _CLOCKS = re.compile(r"<supported_clocks>.*?</supported_clocks>", re.DOTALL)  # most of the text
@@ -43,10 +44,11 @@ class SmiError(DdtreeOpsError):
 def read(shell: Shell, most_gpus: int) -> Reading:
     """One GPU that is lost makes nvidia-smi give up on all of them: then each of `most_gpus` is asked for alone.
 
-    No driver is a reading without GPUs. Raises SmiError, Unreachable.
+    Without any GPU, or nvidia-smi, it is a reading of none. Raises SmiError (no driver is loaded, it hangs, ...), Unreachable.
     """
     done = shell.run(_command())
-    if done.exit_code in _NO_DRIVER:
+    said_none = done.exit_code in (0, _NO_SUCH_GPU) and _NONE_LEFT in f"{done.stdout[:_LONGEST]}{done.stderr[:_LONGEST]}"
+    if done.exit_code == _NOT_INSTALLED or said_none:
         return Reading("", ())
     if done.exit_code == 0:
         return parse(done.stdout)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.journal.follow import Follower, Sign
@@ -31,11 +32,20 @@ def child(shell: Shell, module: str, directory: Path, *words: str) -> Callable[[
     return run
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """A shell that may lose its host: exporter/remote.py."""
+
+    def check_answers(self) -> None:
+        """Raises Unreachable if the host has said nothing for long."""
+        ...
+
+
 class Watch:
     """One journal: follows it and runs a pass whenever one is due, in threads of its own."""
 
     def __init__(self, shell: Shell, argv: tuple[str, ...], signs: re.Pattern[bytes], run: Callable[[], None], name: str) -> None:
-        self._run_pass, self._name = run, name
+        self._shell, self._run_pass, self._name = shell, run, name
         self._schedule = Schedule(time.monotonic())
         self._changed = threading.Condition()
         self._closed = False
@@ -57,7 +67,9 @@ class Watch:
         self._follower.close()
 
     def check(self) -> None:
-        """Raises DdtreeOpsError if passes have failed for long."""
+        """Raises DdtreeOpsError if passes have failed for long, Unreachable if the host has been silent for half a minute."""
+        if isinstance(self._shell, Answering):
+            self._shell.check_answers()
         if self._error is not None and time.monotonic() - self._well_at > STALE_SECONDS:
             raise DdtreeOpsError(f"{self._name}: {self._error}")
 

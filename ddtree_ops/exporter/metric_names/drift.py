@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from ddtree_ops.exporter.catalogue import BY_NAME, exporter
 from ddtree_ops.exporter.metric import Metric
+from ddtree_ops.exporter.metric_names.bounds import beyond, bound, matches
 from ddtree_ops.exporter.metric_names.late import AFTER_A_REQUEST, ANSWERED, ONCE_IT_HAPPENED, WITH_SPECULATION
 from ddtree_ops.exporter.metric_names.needs import OWN, SGLANG, SGLANG_STORED, Need, Use, stored
 from ddtree_ops.fleet.mistakes import nearest_words
@@ -30,18 +31,26 @@ class Verdict(StrEnum):
     MISSING = "missing"
 
 
-_Absent = Callable[[str], tuple[Verdict, str]]
+_Absent = Callable[[str], tuple[Verdict, str, str]]
+_OTHER_SGLANG = "another version of SGLang: change who needs it, or rename in dashboards/prometheus/scrape.yml.j2"
+_OLD_EXPORTER = "install the exporter again, from the version of this command"
+_FAILED = "look at the exporter's journal on the host: journalctl -u ddtree-exporter"
+_NEVER = "change who needs it: this version's exporter never has it"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One metric that is needed. `why` says what is missing or when it will come; `near` are names that the page does have."""
+    """One metric that is needed. `why` says what is missing or when it will come; `near` are names that the page does have.
+
+    `fix` is what to do about one that is missing.
+    """
 
     metric: str
     verdict: Verdict
     uses: tuple[Use, ...]
     why: str = ""
     near: tuple[str, ...] = ()
+    fix: str = ""
 
 
 def read_page(body: bytes) -> Page:
@@ -56,15 +65,15 @@ def of_server(needs: Iterable[Need], page: Page, *, speculates: bool) -> tuple[O
     """What the server's own page has to have. `speculates`: a draft is configured, so its counters are expected."""
     answered = any(one.value > 0 for one in page.get(ANSWERED, ()))
 
-    def absent(name: str) -> tuple[Verdict, str]:
+    def absent(name: str) -> tuple[Verdict, str, str]:
         family = _SUFFIX.sub("", name)
         if not speculates and family.startswith(WITH_SPECULATION):
-            return Verdict.LATER, "only a server with a draft model has it"
+            return Verdict.LATER, "only a server with a draft model has it", ""
         if family in ONCE_IT_HAPPENED:
-            return Verdict.LATER, ONCE_IT_HAPPENED[family]
+            return Verdict.LATER, ONCE_IT_HAPPENED[family], ""
         if family in AFTER_A_REQUEST and not answered:
-            return Verdict.LATER, AFTER_A_REQUEST[family]
-        return Verdict.MISSING, f"the server has no {family}"
+            return Verdict.LATER, AFTER_A_REQUEST[family], ""
+        return Verdict.MISSING, f"the server has no {family}", _OTHER_SGLANG
 
     return _judged(needs, SGLANG_STORED, page, absent)
 
@@ -73,17 +82,17 @@ def of_exporter(needs: Iterable[Need], page: Page) -> tuple[Outcome, ...]:
     """What the exporter's page has to have. Much of it comes and goes: absent, it counts if its collector failed."""
     success = {dict(one.labels).get("collector"): one.value for one in page.get(exporter.COLLECTOR_SUCCESS.name, ())}
 
-    def absent(name: str) -> tuple[Verdict, str]:
+    def absent(name: str) -> tuple[Verdict, str, str]:
         metric = _of_catalogue(name)
         if metric is None:
-            return Verdict.MISSING, "no exporter that this command knows has it"
+            return Verdict.MISSING, "no exporter that this command knows has it", _NEVER
         if metric.collector == exporter.BUILD.collector:
-            return Verdict.MISSING, "every exporter has it"
+            return Verdict.MISSING, "every exporter has it", _OLD_EXPORTER
         if metric.collector not in success:
-            return Verdict.MISSING, f"the exporter has no collector '{metric.collector}'; it may be older than this command"
+            return Verdict.MISSING, f"the exporter has no collector '{metric.collector}'", _OLD_EXPORTER
         if not success[metric.collector]:
-            return Verdict.MISSING, f"the exporter's collector '{metric.collector}' failed; its log says why"
-        return Verdict.LATER, "nothing of the kind now"
+            return Verdict.MISSING, f"the exporter's collector '{metric.collector}' failed", _FAILED
+        return Verdict.LATER, "nothing of the kind now", ""
 
     return _judged(needs, OWN, page, absent)
 
@@ -104,16 +113,23 @@ def _outcomes(name: str, needs: Sequence[Need], page: Page, absent: _Absent) -> 
     uses = _distinct(needs)
     series = page.get(name)
     if series is None:
-        verdict, why = absent(name)
+        verdict, why, fix = absent(name)
         known = name.startswith(OWN) and _of_catalogue(name) is not None  # then it isn't the spelling
-        yield Outcome(name, verdict, uses, why, () if known or verdict is Verdict.LATER else nearest_words(name, page))
+        yield Outcome(name, verdict, uses, why, () if known or verdict is Verdict.LATER else nearest_words(name, page), fix)
         return
-    wrong = [(matcher, why) for matcher in _matchers(needs) if (why := _unmet(matcher, series))]
-    if not wrong:
-        yield Outcome(name, Verdict.THERE, uses)
-    for matcher, why in wrong:
+    unmet = [(matcher, why) for matcher in _matchers(needs) if (why := _unmet(matcher, series))]
+    missing = False
+    for matcher, why in unmet:
+        users = _distinct(one for one in needs if matcher in one.matchers)
+        most = beyond(matcher, _values(series, matcher.label)) if matcher.label == "le" else None
+        if most is not None:
+            yield Outcome(name, Verdict.LATER, users, f"bounds beyond {most:g} don't come with this configuration")
+            continue
         near = nearest_words(matcher.label, {label for one in series for label, _ in one.labels})
-        yield Outcome(name, Verdict.MISSING, _distinct(one for one in needs if matcher in one.matchers), why, near)
+        missing = True
+        yield Outcome(name, Verdict.MISSING, users, why, near, _NEVER if name.startswith(OWN) else _OTHER_SGLANG)
+    if not missing:
+        yield Outcome(name, Verdict.THERE, uses)
 
 
 def _matchers(needs: Sequence[Need]) -> tuple[Matcher, ...]:
@@ -123,28 +139,17 @@ def _matchers(needs: Sequence[Need]) -> tuple[Matcher, ...]:
 
 def _unmet(matcher: Matcher, series: Sequence[Sample]) -> str:
     """Why no series can ever match, or nothing. Of values only bucket bounds are fixed; others come with what happens."""
-    values = {value for one in series for label, value in one.labels if label == matcher.label}
+    values = _values(series, matcher.label)
     if not values:
         return f"it has no label '{matcher.label}'"
-    if matcher.label != "le" or any(_matches(matcher, value) for value in values):
+    if matcher.label != "le" or any(matches(matcher, value) for value in values):
         return ""
-    return f'it has no bucket le{matcher.operator}"{matcher.value}"; bounds are {", ".join(sorted(values, key=_bound)[:24])}'
+    bounds = ", ".join(sorted(values, key=bound)[:24])
+    return f'it has no bucket le{matcher.operator}"{matcher.value}"; bounds are {bounds}'
 
 
-def _bound(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("inf")
-
-
-def _matches(matcher: Matcher, value: str) -> bool:
-    if matcher.operator == "=":
-        return value == matcher.value
-    try:
-        return re.fullmatch(matcher.value.replace("\\\\", "\\"), value) is not None
-    except re.error:  # RE2, of Prometheus, knows what Python doesn't
-        return True
+def _values(series: Sequence[Sample], wanted: str) -> set[str]:
+    return {value for one in series for label, value in one.labels if label == wanted}
 
 
 def _distinct(needs: Iterable[Need]) -> tuple[Use, ...]:

@@ -1,43 +1,58 @@
-"""When the host goes back by itself: the dead-man's orders (deadman.json), on the clock of everybody.
+"""When the host goes back by itself: the dead-man's timer, on the clock of everybody.
 
-They hold a deadline on CLOCK_BOOTTIME and the boot that it belongs to. After a reboot the time begins anew with the timer, which
-starts with the system; /proc/uptime counts as that clock does (proc(5); Linux fs/proc/uptime.c).
+The orders (deadman.json) say how long it waits; systemd says since when: the timer counts from its own activation, at the arming
+and again at a boot (systemd.timer(5), OnActiveSec=). The orders' own deadline belongs to a boot's id, and the exporter can't tell
+whether that is this boot: in a container, ProtectKernelTunables= shows it the id of the machine below (systemd.exec(5)).
+/proc/uptime counts like the manager's CLOCK_MONOTONIC but for time asleep, which servers don't have (proc(5)).
 """
 
 from __future__ import annotations
 
 import math
 
+from ddtree_ops.exporter.absence import ENGLISH
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
 from ddtree_ops.units.json_object import json_object
+from ddtree_ops.units.whole_number import whole_number
 
-_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _UPTIME = "/proc/uptime"
-_MOST_SECONDS = 1e10
+_MOST_SECONDS = 1e8
+_PAST_SECONDS = 60.0  # so long after it what was told to happen is over, or was never going to
+_STATE, _SINCE = "ActiveState", "ActiveEnterTimestampMonotonic"
 
 
-def command() -> Command:
-    """The orders and both facts of the kernel, in one answer. A file that has just gone is no error."""
-    argv = ("tail", "-c", "65536", "-v", _BOOT_ID, _UPTIME, places.DEAD_MAN)
+def orders() -> Command:
+    """The orders and the uptime, in one answer. A file that has just gone is no error."""
+    argv = (*ENGLISH, "tail", "-c", "65536", "-v", _UPTIME, places.DEAD_MAN)
     return Command(argv, ok=frozenset({0, 1}), timeout=10.0, most_bytes=1 << 18)
 
 
-def parse(text: str, now: float) -> float | None:
-    """Unix time in whole seconds; None without orders, and for damaged ones. `now` is this machine's Unix time."""
-    parts = {_BOOT_ID: "", _UPTIME: "", places.DEAD_MAN: ""}
-    for name in parts:
-        _, found, rest = text.partition(f"==> {name} <==\n")
-        parts[name] = rest.partition("\n==> ")[0] if found else ""
-    orders, uptime = json_object(parts[places.DEAD_MAN]), _number(parts[_UPTIME].partition(" ")[0])
-    if orders is None or uptime is None:
+def timer() -> Command:
+    """Since when the timer counts."""
+    return Command(("systemctl", "show", places.DEAD_MAN_TIMER, f"--property={_STATE},{_SINCE}"), timeout=10.0)
+
+
+def parse(text: str, shown: str, now: float) -> float | None:
+    """Unix time in whole seconds; None without orders or a timer that counts, and for what lies more than a minute back.
+
+    `text` is of orders(), `shown` of timer(), `now` this machine's Unix time.
+    """
+    told, uptime = json_object(_part(text, places.DEAD_MAN)), _number(_part(text, _UPTIME).partition(" ")[0])
+    unit = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    since = whole_number(unit.get(_SINCE))
+    if told is None or uptime is None or not since or unit.get(_STATE) != "active":
         return None
-    booted = now - uptime
-    same_boot = str(orders.get("boot_id", "")).replace("-", "") == parts[_BOOT_ID].strip().replace("-", "")
-    left = orders.get("deadline") if same_boot else orders.get("after_s")
-    if isinstance(left, bool) or not isinstance(left, int | float) or not 0 <= left < _MOST_SECONDS:
+    waits = told.get("after_s")
+    if isinstance(waits, bool) or not isinstance(waits, int | float) or not 0 <= waits < _MOST_SECONDS:
         return None
-    return float(round(booted + left))
+    deadline = now - uptime + since / 1e6 + waits
+    return float(round(deadline)) if deadline >= now - _PAST_SECONDS else None
+
+
+def _part(text: str, name: str) -> str:
+    _, found, rest = text.partition(f"==> {name} <==\n")
+    return rest.partition("\n==> ")[0] if found else ""
 
 
 def _number(text: str) -> float | None:

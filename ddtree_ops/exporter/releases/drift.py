@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.exporter.releases.installed import Installed, running
+from ddtree_ops.exporter.releases.installed import CURRENT, LAST_GOOD, Installed, running
 from ddtree_ops.fleet import look_program, places
 from ddtree_ops.fleet.drift import link_changes, unit_changes
 from ddtree_ops.fleet.state import FileDrift, HostState, Manifest
@@ -62,7 +62,7 @@ def _counted(answer: Mapping[str, Any], evidence: Evidence) -> dict[str, int]:
         raise ValueError("systemd can't be asked")
     state = _state(answer, evidence)
     counts = dict.fromkeys(KINDS, 0)
-    counts["link"] = len(tuple(link_changes(state)))
+    counts["link"] = len(tuple(link_changes(state))) + sum(map(evidence.listing.leads_nowhere, (CURRENT, LAST_GOOD)))
     if state.current is None:
         return counts
     manifest = state.manifest(state.current)

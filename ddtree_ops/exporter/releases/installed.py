@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ddtree_ops.exporter.absence import ENGLISH, checked
 from ddtree_ops.fleet import places
-from ddtree_ops.ports import Command
+from ddtree_ops.ports import Command, Shell
 from ddtree_ops.units.json_object import json_object
 from ddtree_ops.units.systemctl import UnitState
 
@@ -24,11 +25,15 @@ _LONGEST_ID = 128
 # GNU find: starting point, type, time of change, path below it, target of a link; each ended by NUL, which no name can hold.
 _FORMAT = r"%H\0%y\0%T@\0%P\0%l\0"
 _FIELDS = 5
+_FOLDERS = (places.RELEASES, places.RELEASES.rpartition("/")[2])  # as links are made: relative
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """`links`: release and time of change (Unix time) by the link's name. `dead_man`: a deploy is armed."""
+    """`links`: release and time of change (Unix time) by the link's name; a link that leads elsewhere has an empty one.
+
+    `dead_man`: a deploy is armed.
+    """
 
     links: Mapping[str, tuple[str, float]]
     releases: frozenset[str]
@@ -39,16 +44,21 @@ class Installed:
         name = self.links.get(link, ("", 0.0))[0]
         return name if name in self.releases else None
 
+    def leads_nowhere(self, link: str) -> bool:
+        """The link is there, but no release of this host is behind it."""
+        return link in self.links and self.release(link) is None
 
-def listing() -> Command:
-    """Links and releases; what isn't there at all is no error of ours (exit code 1)."""
+
+def read(shell: Shell) -> Installed:
+    """Links and releases of a host; what isn't there at all is no error. Raises Unreachable, HostCommandFailed."""
     where = (places.ROOT, places.RELEASES, places.STATE)
-    argv = ("find", *where, "-mindepth", "1", "-maxdepth", "1", "-printf", _FORMAT)
-    return Command(argv, ok=frozenset({0, 1}), timeout=20.0, most_bytes=MOST_BYTES)
+    argv = (*ENGLISH, "find", *where, "-mindepth", "1", "-maxdepth", "1", "-printf", _FORMAT)
+    command = Command(argv, ok=frozenset({0, 1}), timeout=20.0, most_bytes=MOST_BYTES)
+    return parse_listing(checked(shell.host, shell.run(command)).stdout)
 
 
 def parse_listing(text: str) -> Installed:
-    """Of listing(). Whatever else lies there is left out."""
+    """What find(1) printed. Whatever else lies there is left out."""
     links: dict[str, tuple[str, float]] = {}
     releases, dead_man = set(), False
     words = iter(text.split("\0"))
@@ -56,17 +66,19 @@ def parse_listing(text: str) -> Installed:
         if len(name) > _LONGEST_ID:
             continue
         if start == places.ROOT and kind == "l" and name in (CURRENT, LAST_GOOD):
-            links[name] = (target.rstrip("/").rpartition("/")[2], _number(changed))
+            folder, _, release = target.rstrip("/").rpartition("/")
+            links[name] = (release if folder in _FOLDERS else "", _number(changed))
         elif start == places.RELEASES and kind == "d" and not name.startswith("."):
             releases.add(name)
         dead_man |= start == places.STATE and name == DEAD_MAN
     return Installed(links, frozenset(releases), dead_man)
 
 
-def boots(port: int) -> Command:
-    """The last records of a port's boots."""
-    argv = ("tail", "-n", str(_BOOTS_READ), f"{places.BOOTS}/{port}.jsonl")
-    return Command(argv, ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
+def boots(shell: Shell, port: int) -> list[str]:
+    """The last records of a port's boots. Raises Unreachable, HostCommandFailed."""
+    argv = (*ENGLISH, "tail", "-n", str(_BOOTS_READ), f"{places.BOOTS}/{port}.jsonl")
+    command = Command(argv, ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
+    return checked(shell.host, shell.run(command)).stdout.splitlines()
 
 
 def running(state: UnitState, installed: Installed, records: Iterable[str]) -> str | None:

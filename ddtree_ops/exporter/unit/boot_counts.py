@@ -1,10 +1,12 @@
 """How many boots there were: the launcher's file holds the last fifty, a counter must not forget the others.
 
-Counted is what came after the exporter first saw the file, so that neither its first start nor a lost state looks like boots.
+A record is known by what it is, never by its time: a clock that was wrong for one boot would stop the counting for good. Counted
+is what came after the exporter first saw the file, so that neither its first start nor a lost state looks like boots.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,36 +14,34 @@ from typing import Any
 from ddtree_ops.units.eta import Boot, Outcome
 from ddtree_ops.units.whole_number import MOST
 
+#: Records of a file that are looked at, the newest; five times what the launcher keeps.
+MOST_BOOTS = 256
+#: Records that are known again, so that an older copy of the file that was put back counts for nothing.
+_MOST_KNOWN = 2 * MOST_BOOTS
+_MARK_LENGTH = 16
+
 
 @dataclass
 class BootCount:
-    """Of one port. `seen` are invocation and start of the newest boot that was counted; None before the first look."""
+    """Of one port. `known` are the marks of records that count for nothing more, oldest first; None before the first look."""
 
     totals: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
-    seen: tuple[str, str] | None = None
+    known: tuple[str, ...] | None = None
 
-    def take(self, boots: Sequence[Boot]) -> bool:
-        """Count what is new, oldest first. True if something changed."""
-        if self.seen is None:
-            self.seen = _key(boots[-1]) if boots else ("", "")
-            return True
-        new = self._after_seen(boots)
-        for boot in new:
-            self.totals[boot.outcome] += 1
-        if new:
-            self.seen = _key(new[-1])
-        return bool(new)
-
-    def _after_seen(self, boots: Sequence[Boot]) -> Sequence[Boot]:
-        keys = [_key(boot) for boot in boots]
-        if self.seen in keys:
-            return boots[len(keys) - keys[::-1].index(self.seen) :]
-        # fifty boots later, or another file: the newer ones by their time, which is text that sorts
-        _, started = self.seen or ("", "")
-        return [boot for boot in boots if boot.started > started]
+    def take(self, boots: Sequence[Boot], *, past: bool = True) -> bool:
+        """Count what is new; True if something changed. `past`: at a first look these are boots of before the exporter's time."""
+        newest = {_mark(boot): boot for boot in boots[-MOST_BOOTS:]}
+        known = dict.fromkeys(self.known or ())
+        new = [mark for mark in newest if mark not in known]
+        if self.known is not None or not past:
+            for mark in new:
+                self.totals[newest[mark].outcome] += 1
+        changed = bool(new) or self.known is None
+        self.known = (*known, *new)[-_MOST_KNOWN:]
+        return changed
 
     def to_data(self) -> dict[str, Any]:
-        return {"seen": list(self.seen or ()), "totals": {str(name): count for name, count in self.totals.items()}}
+        return {"known": list(self.known or ()), "totals": {str(name): count for name, count in self.totals.items()}}
 
     @classmethod
     def from_data(cls, data: Any) -> BootCount:
@@ -49,9 +49,9 @@ class BootCount:
         count = cls()
         if not isinstance(data, Mapping):
             return count
-        seen, totals = data.get("seen"), data.get("totals")
-        if isinstance(seen, list) and len(seen) == 2 and all(isinstance(word, str) for word in seen):
-            count.seen = (seen[0], seen[1])
+        known, totals = data.get("known"), data.get("totals")
+        if isinstance(known, list) and all(isinstance(mark, str) and len(mark) == _MARK_LENGTH for mark in known):
+            count.known = tuple(known[-_MOST_KNOWN:])
         for outcome in Outcome:
             number = totals.get(str(outcome)) if isinstance(totals, Mapping) else None
             if isinstance(number, int) and 0 <= number <= MOST:
@@ -59,5 +59,5 @@ class BootCount:
         return count
 
 
-def _key(boot: Boot) -> tuple[str, str]:
-    return boot.invocation, boot.started
+def _mark(boot: Boot) -> str:
+    return hashlib.sha256(f"{boot.invocation}\0{boot.started}\0{boot.outcome}".encode()).hexdigest()[:_MARK_LENGTH]

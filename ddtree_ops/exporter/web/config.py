@@ -16,6 +16,7 @@ from ddtree_ops.errors import UsageError
 from ddtree_ops.exporter.web.passwords import UnknownHashError, checker
 
 _MOST_BYTES = 1 << 20
+_TLS, _USERS = "tls_server_config", "basic_auth_users"
 _TLS_KEYS = frozenset({"cert_file", "key_file", "min_version", "client_ca_file", "client_auth_type"})
 _VERSIONS = ("TLS12", "TLS13")
 _CLIENT_AUTH = ("NoClientCert", "RequireAndVerifyClientCert")
@@ -42,11 +43,10 @@ class WebConfig:
 
 def load(path: Path) -> WebConfig:
     """Raises UsageError: the file, the key, and what was expected; never a hash."""
-    data = _mapping(_yaml(path), f"{path}", {"tls_server_config", "basic_auth_users"})
-    tls, users = data.get("tls_server_config"), data.get("basic_auth_users")
-    config = WebConfig(
-        None if tls is None else _tls(path, _mapping(tls, f"{path}: tls_server_config", _TLS_KEYS)),
-        {} if users is None else _users(path, users),
+    data = _mapping(_yaml(path), f"{path}", {_TLS, _USERS})
+    config = WebConfig(  # a key without a value is refused, too: the rest of the file may be missing
+        _tls(path, _mapping(data[_TLS], f"{path}: {_TLS}", _TLS_KEYS)) if _TLS in data else None,
+        _users(path, data[_USERS]) if _USERS in data else {},
     )
     if config.users:
         refuse_open(path, "holds password hashes")
@@ -73,13 +73,19 @@ def _yaml(path: Path) -> Any:
             text = file.read(_MOST_BYTES + 1)
         if len(text) > _MOST_BYTES:
             raise UsageError(f"{path}: more than 1 MiB")
-        return yaml.load(text, yaml.CSafeLoader) or {}
+        data = yaml.load(text, yaml.CSafeLoader)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", hint="--web-config FILE must be readable by the exporter's user") from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else f"{path}"
         raise UsageError(f"{where}: no YAML: {getattr(error, 'problem', None) or 'too deep'}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # of PyYAML's conversions: `!!bool maybe`
+        raise UsageError(f"{path}: no YAML: a value that its tag or form doesn't fit") from error
+    if data is None:
+        hint = "leave --web-config out, or write {}, if neither TLS nor passwords are wanted"
+        raise UsageError(f"{path} is empty, as a file that was cut off would be", hint=hint)
+    return data
 
 
 def _mapping(data: Any, where: str, keys: set[str] | frozenset[str]) -> dict[str, Any]:
@@ -92,7 +98,7 @@ def _mapping(data: Any, where: str, keys: set[str] | frozenset[str]) -> dict[str
 
 
 def _tls(path: Path, data: Mapping[str, Any]) -> Tls:
-    where = f"{path}: tls_server_config"
+    where = f"{path}: {_TLS}"
     version = _one_of(data.get("min_version", "TLS12"), _VERSIONS, f"{where}: min_version")
     auth = _one_of(data.get("client_auth_type", _CLIENT_AUTH[0]), _CLIENT_AUTH, f"{where}: client_auth_type")
     ca = data.get("client_ca_file")
@@ -116,7 +122,7 @@ def _one_of(value: Any, known: tuple[str, ...], where: str) -> str:
 
 
 def _users(path: Path, data: Any) -> dict[str, str]:
-    where = f"{path}: basic_auth_users"
+    where = f"{path}: {_USERS}"
     if not isinstance(data, dict) or not 0 < len(data) <= _MOST_USERS:
         raise UsageError(f"{where}: expected 1 to {_MOST_USERS} names with the hashes of their passwords")
     for name, hashed in data.items():

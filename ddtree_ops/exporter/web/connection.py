@@ -15,11 +15,13 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from ddtree_ops.adapters.bounded_http import Received
-from ddtree_ops.exporter.web.messages import Request, Response, text
+from ddtree_ops.exporter.web.messages import BUSY, Request, Response, text
+from ddtree_ops.exporter.web.checks import TooManyChecksError
+from ddtree_ops.exporter.web.places import Place, Places, Stage
 from ddtree_ops.exporter.web.site import Site
 
-HEAD_SECONDS = 5.0
-"""For the TLS handshake and for the whole head of the request."""
+HEAD_SECONDS = 3.0
+"""For the TLS handshake and the whole head of the request together."""
 SEND_SECONDS = 10.0
 """For a whole answer, and for each piece of a stream."""
 MOST_HEAD_BYTES = 16384
@@ -44,13 +46,16 @@ class Connection(BaseHTTPRequestHandler):
     server_version = "ddtree-ops"
     sys_version = ""
 
-    def __init__(self, channel: socket.socket, client: str, site: Site) -> None:
+    def __init__(self, channel: socket.socket, place: Place, places: Places, site: Site, deadline: float) -> None:
+        """`deadline`: the monotonic time by which the head must be whole."""
         self._site = site
-        self._deadline = time.monotonic() + HEAD_SECONDS
+        self._place = place
+        self._places = places
+        self._deadline = deadline
         self._received = 0
         self.command = ""
         self.requestline = ""
-        super().__init__(channel, (client, 0), None)  # type: ignore[arg-type]
+        super().__init__(channel, (place.client, 0), None)  # type: ignore[arg-type]
 
     def setup(self) -> None:
         self.connection = self.request
@@ -73,19 +78,32 @@ class Connection(BaseHTTPRequestHandler):
         if len(self.raw_requestline) > MOST_TARGET_BYTES:
             self.send_error(HTTPStatus.REQUEST_URI_TOO_LONG)
             return
-        if not self.raw_requestline or not self.parse_request():
+        if not self.raw_requestline:
+            if not self._goes_on(Stage.HEAD):
+                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        if not self.parse_request():
             return
         if self.request_version == "HTTP/0.9":
             return
         self._respond(self._answered())
 
+    def _goes_on(self, stage: Stage) -> bool:
+        """False once the place was given to another connection."""
+        return self._places.goes_on(self._place, stage)
+
     def _answered(self) -> Response:
+        if not self._goes_on(Stage.WORK):
+            return BUSY
         if self.command not in ("GET", "HEAD"):
             return Response(405, body=b"GET and HEAD only\n", headers={"Allow": "GET, HEAD"})
         if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0").strip() != "0":
             return text("a request here has no body", 413)
-        if not self._site.guard.allows(self.headers.get("Authorization")):
-            return Response(401, body=b"unauthorized\n", headers={"WWW-Authenticate": _CHALLENGE})
+        try:
+            if not self._site.guard.allows(self.headers.get("Authorization")):
+                return Response(401, body=b"unauthorized\n", headers={"WWW-Authenticate": _CHALLENGE})
+        except TooManyChecksError:
+            return BUSY
         if not self._site.knows(self.headers.get("Host")):
             return text("this host name isn't served here", 421)
         return self._handled()
@@ -109,7 +127,10 @@ class Connection(BaseHTTPRequestHandler):
 
     def _respond(self, response: Response) -> None:
         if isinstance(response.body, bytes):
-            self._send_whole(response, response.body)
+            if self._goes_on(Stage.SEND):
+                self._send_whole(response, response.body)
+            else:
+                self._send_whole(BUSY, b"")
         else:
             self._send_stream(response, response.body)
 
@@ -130,6 +151,9 @@ class Connection(BaseHTTPRequestHandler):
             with self._site.stream_place() as place:
                 if not place:
                     self._send_whole(text("too many streams are open", 503), b"too many streams are open\n")
+                    return
+                if not self._goes_on(Stage.STREAM):
+                    self._send_whole(BUSY, b"")
                     return
                 self._send_head(response, dict(response.headers))
                 if self.command != "HEAD":

@@ -10,31 +10,42 @@ import os
 import ssl
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from ddtree_ops.errors import UsageError
+from ddtree_ops.exporter.web.checks import Checks
 from ddtree_ops.exporter.web.config import Tls, WebConfig, load
 from ddtree_ops.exporter.web.passwords import checker
 
 _MOST_REMEMBERED = 256
 _LONGEST_HEADER = 4096
-_Stamp = tuple[tuple[str, int, int, int], ...]
+_CHECKS = Checks()
+RETRY_SECONDS = 5.0
+_Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 
 class Guard:
-    """Asked at each connection. A change that can't be used is logged, and what was there before stays in force."""
+    """Asked at each connection. A change that can't be used is logged, and what was there before stays in force.
+
+    So does one that would take protection away: a file that is being written, or was cut off by a full disk, looks just like it.
+    """
 
     def __init__(self, path: Path | None) -> None:
         """Raises UsageError for a file that can't be used."""
         self._path = path
         self._lock = threading.Lock()
         self._stamp: _Stamp = ()
+        self._problem = ""
+        self._again_at = 0.0
         self.config = WebConfig()
         self._context: ssl.SSLContext | None = None
         self._passwords = _Passwords({})
         if path is not None:
             self._take(path)
+            if self.config == WebConfig():
+                _log(f"{path} asks for neither TLS nor passwords: whoever reaches the port is served, in plain HTTP")
 
     @property
     def authenticates(self) -> bool:
@@ -43,28 +54,37 @@ class Guard:
 
     def tls(self) -> ssl.SSLContext | None:
         """For a new connection; None for plain HTTP."""
-        self._refresh()
+        self.refresh()
         return self._context
 
     def allows(self, authorization: str | None) -> bool:
-        """Is this an Authorization header of one of the users? True for every one if there are none."""
+        """Is this an Authorization header of one of the users? True for every one if there are none. Raises TooManyChecksError."""
         return not self.config.users or self._passwords.right(authorization or "")
 
-    def _refresh(self) -> None:
+    def refresh(self, *, now: bool = False) -> None:
+        """Read the files if one of them changed, or in any case. What failed is tried again: the reason may pass without a change."""
         if self._path is None:
             return
         with self._lock:
             stamp = self._stamped(self._path)
-            if stamp == self._stamp:
+            due = bool(self._problem) and time.monotonic() >= self._again_at
+            if stamp == self._stamp and not now and not due:
                 return
-            self._stamp = stamp
+            self._stamp, self._again_at = stamp, time.monotonic() + RETRY_SECONDS
             try:
                 self._take(self._path)
+                problem = ""
             except UsageError as error:
-                print(f"--web-config: {error.message}; the former settings stay", file=sys.stderr, flush=True)  # noqa: T201
+                problem = f"{error.message}; the former settings stay"
+            if problem and problem != self._problem:
+                _log(problem)
+            self._problem = problem
 
     def _take(self, path: Path) -> None:
         config = load(path)
+        weaker = _weaker(config, self.config)
+        if weaker:
+            raise UsageError(f"{path} {weaker}, which takes a restart")
         context = None if config.tls is None else _context(config.tls)
         passwords = self._passwords if config.users == self.config.users else _Passwords(config.users)
         self.config, self._context, self._passwords = config, context, passwords
@@ -74,6 +94,23 @@ class Guard:
         tls = self.config.tls
         files = (path, tls.cert, tls.key, tls.client_ca) if tls else (path,)
         return tuple(_stat(file) for file in files if file is not None)
+
+
+def _weaker(new: WebConfig, old: WebConfig) -> str:
+    """What the new settings no longer ask for; empty if nothing."""
+    if old.tls and not new.tls:
+        return "no longer asks for TLS"
+    if old.users and not new.users:
+        return "no longer asks for passwords"
+    if old.tls and new.tls and old.tls.client_ca and not new.tls.client_ca:
+        return "no longer asks clients for certificates"
+    if old.tls and new.tls and new.tls.min_version < old.tls.min_version:
+        return f"lets {new.tls.min_version} in again"
+    return ""
+
+
+def _log(text: str) -> None:
+    print(f"--web-config: {text}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 class _Passwords:
@@ -87,12 +124,17 @@ class _Passwords:
         self._right: set[bytes] = set()
 
     def right(self, authorization: str) -> bool:
+        """Raises TooManyChecksError."""
         name, password = _basic(authorization)
         if name is None:
             return False
         digest = hmac.digest(self._key, f"{name}:{password}".encode("utf-8", "surrogateescape"), hashlib.sha256)
         if digest in self._right:  # of a key that nobody knows: what the time tells of the digest is worth nothing
             return True
+        with _CHECKS.turn():
+            return digest in self._right or self._worked_out(name, password, digest)
+
+    def _worked_out(self, name: str, password: str, digest: bytes) -> bool:
         check = self._checks.get(name)
         if not (check or self._nobody)(password) or check is None:
             return False
@@ -136,9 +178,10 @@ def _reason(error: Exception) -> str:
     return getattr(error, "reason", None) or getattr(error, "strerror", None) or type(error).__name__
 
 
-def _stat(path: Path) -> tuple[str, int, int, int]:
+def _stat(path: Path) -> tuple[str, int, int, int, int]:
+    """The time of the last change of its status (inode(7)) also moves with its mode and owner."""
     try:
         found = path.stat()
     except OSError:
-        return str(path), 0, 0, 0
-    return str(path), found.st_mtime_ns, found.st_ino, found.st_size
+        return str(path), 0, 0, 0, 0
+    return str(path), found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size

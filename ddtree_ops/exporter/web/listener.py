@@ -6,15 +6,13 @@ import socket
 import ssl
 import threading
 import time
-from collections import Counter
 from contextlib import suppress
 
 from ddtree_ops.exporter.web.connection import HEAD_SECONDS, Connection
+from ddtree_ops.exporter.web.places import Place, Places
+from ddtree_ops.exporter.web.refusal import Refusals
 from ddtree_ops.exporter.web.site import Site
 
-MOST_CONNECTIONS = 48
-MOST_OF_A_CLIENT = 32
-_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n"
 _STACK_BYTES = 1 << 20
 _LINGER_SECONDS = 0.2
 
@@ -26,8 +24,8 @@ class Listener:
         self._listening = listening
         self._site = site
         self._closing = False
-        self._lock = threading.Lock()
-        self._clients: Counter[str] = Counter()
+        self._places = Places()
+        self._refusals = Refusals()
         threading.stack_size(_STACK_BYTES)
 
     @property
@@ -45,15 +43,15 @@ class Listener:
                 if not self._closing:
                     time.sleep(0.1)  # out of descriptors: some will come back
                 continue
-            client = str(where[0])
-            if not self._enter(client):
-                _refuse(channel)
+            place = self._places.enter(str(where[0]), channel)
+            if place is None:
+                self._refuse(channel)
                 continue
             try:
-                threading.Thread(target=self._serve_one, args=(channel, client), daemon=True).start()
+                threading.Thread(target=self._serve_one, args=(channel, place), daemon=True).start()
             except RuntimeError:  # no more threads
-                self._leave(client)
-                _refuse(channel)
+                self._places.leave(place)
+                self._refuse(channel)
 
     def close(self) -> None:
         """Accept no more; may be called from any thread."""
@@ -62,44 +60,34 @@ class Listener:
             self._listening.shutdown(socket.SHUT_RDWR)  # wakes accept()
         self._listening.close()
 
-    def _enter(self, client: str) -> bool:
-        with self._lock:
-            if self._clients.total() >= MOST_CONNECTIONS or self._clients[client] >= MOST_OF_A_CLIENT:
-                return False
-            self._clients[client] += 1
-            return True
+    def _refuse(self, channel: socket.socket) -> None:
+        self._refusals.add(channel, plain=self._site.guard.config.tls is None)
 
-    def _leave(self, client: str) -> None:
-        with self._lock:
-            self._clients[client] -= 1
-            if not self._clients[client]:
-                del self._clients[client]
-
-    def _serve_one(self, channel: socket.socket, client: str) -> None:
+    def _serve_one(self, channel: socket.socket, place: Place) -> None:
+        secured = channel
         try:
-            with channel, suppress(OSError):
+            with suppress(OSError):
+                deadline = time.monotonic() + HEAD_SECONDS
                 secured = self._secured(channel)
-                Connection(secured, client, self._site)
+                # Wrapping for TLS moves the descriptor to another object, which is the one to be told that its place is lost.
+                place.channel = secured
+                _shake_hands(secured)
+                Connection(secured, place, self._places, self._site, deadline)
                 _linger(secured)
-                secured.close()
         finally:
-            self._leave(client)
+            self._places.leave(place)
+            with suppress(OSError):
+                secured.close()
 
     def _secured(self, channel: socket.socket) -> socket.socket:
-        """With TLS if that is asked for. Raises OSError when the handshake fails, or takes too long."""
+        """For TLS if that is asked for; the handshake has still to be made. Raises OSError."""
         channel.settimeout(HEAD_SECONDS)
         context = self._site.guard.tls()
-        if context is None:
-            return channel
-        secured: ssl.SSLSocket = context.wrap_socket(channel, server_side=True, do_handshake_on_connect=False)
-        secured.do_handshake()
-        return secured
-
-
-def _refuse(channel: socket.socket) -> None:
-    with channel, suppress(OSError):
-        channel.settimeout(0.0)
-        channel.send(_BUSY)
+        return channel if context is None else context.wrap_socket(channel, server_side=True, do_handshake_on_connect=False)
+def _shake_hands(channel: socket.socket) -> None:
+    """Raises OSError when the handshake fails, or takes too long."""
+    if isinstance(channel, ssl.SSLSocket):
+        channel.do_handshake()
 
 
 def _linger(channel: socket.socket) -> None:

@@ -44,6 +44,9 @@ def text(content: str, status: int = 200) -> Response:
     return Response(status, TEXT, (content + "\n").encode("utf-8", "replace"))
 
 
+BUSY = Response(503, TEXT, b"too many are asking, ask again\n", {"Retry-After": "1"})
+
+
 def json_document(data: Any) -> Response:
     """A JSON document."""
     return Response(200, JSON, (json.dumps(data) + "\n").encode())
