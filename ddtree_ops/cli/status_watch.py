@@ -109,10 +109,14 @@ def _draw(look: Look, interval: float) -> None:
         now, sights = look()
         return table(rows(sights), now, console.size.width, console.size.height, symbols)
 
-    with Live(drawn(), console=console, auto_refresh=False, redirect_stderr=False, redirect_stdout=False) as live:
-        while True:
-            time.sleep(interval)
-            live.update(drawn(), refresh=True)
+    live = Live(drawn(), console=console, auto_refresh=False, redirect_stderr=False, redirect_stdout=False)
+    try:
+        with live:
+            while True:
+                time.sleep(interval)
+                live.update(drawn(), refresh=True)
+    finally:  # a Ctrl-C in the middle of Live's own beginning or end would leave the terminal without one
+        console.show_cursor(True)
 
 
 def _tell(look: Look, interval: float, form: str) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
 from ddtree_ops.exporter.collectors.gpus import GpusCollector
 from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.collectors.kernel import KernelCollector
-from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.observers import UNREAD, Observers
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import stored
@@ -26,7 +26,6 @@ from ddtree_ops.exporter.state_directory import prepare
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.routes import Route
 from ddtree_ops.exporter.wiring import anywhere
-
 
 HOSTS = "hosts"  # in the controller's directory
 #: These tell what they know of a host also while it can't be reached.

@@ -1,8 +1,8 @@
 """Keeps the exporter small over weeks: memory that a moment needed goes back to the system.
 
-glibc raises its threshold for mmap to the largest block that was ever freed, up to 32 MiB, and keeps blocks below it in the arena of
-the thread that asked for them, of which there may be eight for each core (mallopt(3): M_MMAP_THRESHOLD, M_ARENA_MAX). One password's
-16 MiB then stay once for each arena.
+glibc raises its threshold for mmap to the largest block that was ever freed, up to 32 MiB, and keeps blocks below it in the arena
+of the thread that asked for them, of which there may be eight for each core (mallopt(3): M_MMAP_THRESHOLD, M_ARENA_MAX). What one
+password takes would then stay once for each arena.
 """
 
 from __future__ import annotations

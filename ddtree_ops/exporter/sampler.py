@@ -1,6 +1,7 @@
 """Reads every collector on its own period, each in a thread of its own, and keeps what they said last.
 
-A collector that raises or hangs costs only itself: its success is 0, and its samples are dropped after three periods, and ten seconds at least.
+A collector that raises or hangs costs only itself: its success is 0, and its samples are dropped after three periods, not before
+ten seconds are over.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The directory of --state: looked at before anything is read, so that a wrong one is told in words, and not by each collector."""
+"""The directory of --state: looked at before anything is read, so that a wrong one is told in words, not by each collector."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def prepare(path: Path, *below: Path) -> None:
                 file.write(b"x")
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise UsageError(f"the state directory {one} can't be used: {reason}", hint=_FIXES.get(error.errno or 0, _HINT)) from error
+            raise UsageError(
+                f"the state directory {one} can't be used: {reason}", hint=_FIXES.get(error.errno or 0, _HINT)
+            ) from error
 
 
 def _name(uid: int) -> str:

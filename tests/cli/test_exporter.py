@@ -30,6 +30,12 @@ from ddtree_ops.exporter.web.passwords import make_hash
 MAIN = (sys.executable, "-c", "from ddtree_ops.cli import main; main()", "exporter")
 
 
+def announced(process: subprocess.Popen[str]) -> str:
+    """The address. Other threads may have written into the same line."""
+    assert process.stderr is not None
+    return next(found[1] for line in process.stderr if (found := re.search(r"serving on (\S+:\d+)", line)))
+
+
 def run(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([*MAIN, *words], capture_output=True, text=True, input=given, timeout=60, check=False)
 
@@ -43,8 +49,7 @@ def test_it_serves_tells_systemd_and_ends_at_once(tmp_path: Path) -> None:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
             try:
                 assert notify.recv(100) == b"READY=1"
-                line = next(line for line in process.stderr or () if line.startswith("serving"))
-                where = line.split()[-1]
+                where = announced(process)
                 with urlopen(f"http://{where}/metrics", timeout=10) as answer:
                     text = answer.read().decode()
                 resident = re.search(r"^process_resident_memory_bytes (\S+)$", text, re.M)
@@ -68,8 +73,7 @@ def serving(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process that has begun to serve, and its address."""
     with subprocess.Popen([*MAIN, "--listen", "127.0.0.1:0", *words], stderr=subprocess.PIPE, text=True) as process:
         try:
-            line = next(line for line in process.stderr or () if line.startswith("serving"))
-            yield process, line.split()[-1]
+            yield process, announced(process)
         finally:
             process.kill()
 
@@ -83,7 +87,7 @@ def status(where: str, path: str = "/healthz") -> int:
 
 
 def test_a_hangup_has_the_files_read_again(tmp_path: Path) -> None:
-    """As `systemctl reload` of Prometheus' own programs; each file keeps what the kernel says of it, so that it seems unchanged."""
+    """As Prometheus' own programs do, and it goes on however often it is told."""
     web, inventory = tmp_path / "web.yml", tmp_path / "hosts.yml"
     web.write_text("{}")
     web.chmod(0o600)
@@ -107,7 +111,7 @@ def test_a_terminal_that_is_closed_ends_it() -> None:
     with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=subprocess.PIPE, text=True) as process:
         os.close(slave)
         try:
-            assert next(line for line in process.stderr or () if line.startswith("serving"))
+            assert announced(process)
             os.close(master)
             assert process.wait(15) == 0
         finally:
@@ -167,7 +171,7 @@ def test_wrong_passwords_leave_no_memory_behind(tmp_path: Path) -> None:
         def wrong(number: int) -> int:
             request = Request(f"http://{where}/", headers={"Authorization": f"Basic {b64encode(b'a:%d' % number).decode()}"})
             try:
-                with urlopen(request, timeout=10) as answer:
+                with urlopen(request, timeout=10) as answer:  # noqa: S310 - our own address
                     return int(answer.status)
             except HTTPError as error:
                 return error.code

@@ -143,7 +143,9 @@ def test_on_a_terminal(arguments: list[str]) -> None:
 
 def _read(terminal: int) -> Iterator[bytes]:
     deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and select.select([terminal], [], [], 1.0) is not None:
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 1.0)[0]:
+            continue
         try:
             part = os.read(terminal, 65536)
         except OSError:  # the other end is gone

@@ -139,7 +139,9 @@ def test_a_reading_that_failed_is_tried_again_without_an_edit(
     assert "10.0.0.8" in _until_well(discovery).bodies["sglang"].decode()
 
 
-def test_a_mistake_is_not_read_over_and_over(inventory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_mistake_is_not_read_over_and_over(
+    inventory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     readings = []
 
     def slow(path: Path) -> object:

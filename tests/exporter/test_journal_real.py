@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter import passes_here
+from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.journal.one_pass import Pass
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target

@@ -139,6 +139,13 @@ def test_the_exporters_page(name: str, verdict: Verdict, why: str) -> None:
     assert ("ddtree_ops_server_ready" in outcome.near) == (name == "ddtree_ops_server_redy")
 
 
+def test_a_metric_that_the_exporter_renamed_is_missing() -> None:
+    page = EXPORTER.replace(b"server_ready", b"servers_ready")
+    (outcome,) = of_exporter(_need("ddtree_ops_server_ready"), read_page(page))
+    assert (outcome.verdict, outcome.fix) == (Verdict.MISSING, "install the exporter again, from the version of this command")
+    assert "ddtree_ops_servers_ready" in outcome.why
+
+
 def test_a_hostile_page_gives_nothing() -> None:
     assert read_page(b"sglang:\xff\x00{ 1\nsglang:a{b=} 1\nsglang:c" + b"x" * 10**6 + b" 1\n") == {}
 

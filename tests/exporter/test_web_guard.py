@@ -163,7 +163,18 @@ def test_a_file_that_asks_for_nothing_is_told(tmp_path: Path, capfd: pytest.Capt
 
 @pytest.mark.parametrize(
     "left",
-    ["", "# all of it a remark\n", "---\n", "null\n", "{}\n", "tls_server_config:\n", "TLS", "TLSbasic_auth_users:\n", "USERS", "TLS12USERS"],
+    [
+        "",
+        "# all of it a remark\n",
+        "---\n",
+        "null\n",
+        "{}\n",
+        "tls_server_config:\n",
+        "TLS",
+        "TLSbasic_auth_users:\n",
+        "USERS",
+        "TLS12USERS",
+    ],
 )
 def test_what_is_left_of_a_cut_file_takes_no_protection_away(
     left: str, certificates: Path, hashes: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -221,7 +232,9 @@ def test_a_reading_that_failed_is_tried_again(tmp_path: Path, hashes: dict[str, 
     assert guard.config.users
 
 
-def test_few_passwords_wait_and_the_rest_is_sent_away(tmp_path: Path, hashes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_passwords_wait_and_the_rest_is_sent_away(
+    tmp_path: Path, hashes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     go_on, working, most = threading.Event(), [0], [0]
 
     def slow(_password: str) -> bool:

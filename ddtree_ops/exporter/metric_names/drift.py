@@ -80,6 +80,7 @@ def of_server(needs: Iterable[Need], page: Page, *, speculates: bool) -> tuple[O
 
 def of_exporter(needs: Iterable[Need], page: Page) -> tuple[Outcome, ...]:
     """What the exporter's page has to have. Much of it comes and goes: absent, it counts if its collector failed."""
+    strangers = [name for name in page if name.startswith(OWN) and _of_catalogue(name) is None]
     success = {dict(one.labels).get("collector"): one.value for one in page.get(exporter.COLLECTOR_SUCCESS.name, ())}
 
     def absent(name: str) -> tuple[Verdict, str, str]:
@@ -92,6 +93,9 @@ def of_exporter(needs: Iterable[Need], page: Page) -> tuple[Outcome, ...]:
             return Verdict.MISSING, f"the exporter has no collector '{metric.collector}'", _OLD_EXPORTER
         if not success[metric.collector]:
             return Verdict.MISSING, f"the exporter's collector '{metric.collector}' failed", _FAILED
+        renamed = nearest_words(name, strangers)
+        if renamed:
+            return Verdict.MISSING, f"the exporter has {renamed[0]}, which this command doesn't know", _OLD_EXPORTER
         return Verdict.LATER, "nothing of the kind now", ""
 
     return _judged(needs, OWN, page, absent)

@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from ddtree_ops.adapters.bounded_http import Received
-from ddtree_ops.exporter.web.messages import BUSY, Request, Response, text
 from ddtree_ops.exporter.web.checks import TooManyChecksError
+from ddtree_ops.exporter.web.messages import BUSY, Request, Response, text
 from ddtree_ops.exporter.web.places import Place, Places, Stage
 from ddtree_ops.exporter.web.site import Site
 

@@ -58,11 +58,11 @@ class Guard:
         return self._context
 
     def allows(self, authorization: str | None) -> bool:
-        """Is this an Authorization header of one of the users? True for every one if there are none. Raises TooManyChecksError."""
+        """Is this an Authorization header of one of the users? True for all if there are none. Raises TooManyChecksError."""
         return not self.config.users or self._passwords.right(authorization or "")
 
     def refresh(self, *, now: bool = False) -> None:
-        """Read the files if one of them changed, or in any case. What failed is tried again: the reason may pass without a change."""
+        """Read the files if one of them changed, or in any case. What failed is tried again: its reason may pass by itself."""
         if self._path is None:
             return
         with self._lock:

@@ -84,6 +84,8 @@ class Listener:
         channel.settimeout(HEAD_SECONDS)
         context = self._site.guard.tls()
         return channel if context is None else context.wrap_socket(channel, server_side=True, do_handshake_on_connect=False)
+
+
 def _shake_hands(channel: socket.socket) -> None:
     """Raises OSError when the handshake fails, or takes too long."""
     if isinstance(channel, ssl.SSLSocket):

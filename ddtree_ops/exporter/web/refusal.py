@@ -1,7 +1,7 @@
 """Answers 503 to connections for which there is no place, so that the client reads it.
 
-Closing over bytes that were not read makes the kernel send a reset, which may overtake the answer (RFC 1122, 4.2.2.13). So what the
-client has sent is read first, for a short time and by one thread for all.
+Closing over bytes that were not read makes the kernel send a reset, which may overtake the answer (RFC 1122, 4.2.2.13). So what
+the client has sent is read first, for a short time and by one thread for all.
 """
 
 from __future__ import annotations
