@@ -9,7 +9,7 @@ WHEELS := build/wheels/.stamp
 MONITORING := build/monitoring/.ready
 export PATH := $(CURDIR)/build/monitoring/usr/bin:$(PATH)
 
-.PHONY: help setup wheels demo demo-down test unit versions torch hosts faults check fix docs lock lab-up lab-down clean
+.PHONY: help setup wheels demo demo-down test unit versions torch hosts kernel faults check fix docs lock lab-up lab-down clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,7 +70,10 @@ build/torch/has: requirements/torch.sh requirements/torch-cpu.txt requirements/t
 	@requirements/torch.sh $(CURDIR)/$(BIN)/python $(CURDIR)/build/torch
 
 hosts: setup $(MONITORING)  ## tests on real systemd hosts, booted and cleaned by the tests (root)
-	$(BIN)/python -m pytest -m hosts -n 5 --dist loadfile  # they wait most of the time
+	$(BIN)/python -m pytest -m "hosts and not kernel" -n 5 --dist loadfile  # they wait most of the time
+
+kernel: setup $(MONITORING)  ## alerts on what only a kernel of its own can show: an Xid, an OOM kill (root, an emulated machine, 3 minutes)
+	$(BIN)/python -m pytest tests/hosts/test_monitoring_kernel.py
 
 faults: setup  ## faults at every step of a deploy on real lab hosts, the whole matrix (root, about half an hour)
 	DDTREE_FAULTS=all $(BIN)/python -m pytest tests/faults -n 3 --dist loadfile; code=$$?; $(BIN)/python -m tests.faults.page; exit $$code

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ddtree_ops.exporter.journal.discretion import discreet, discreet_events
@@ -11,7 +9,7 @@ from ddtree_ops.report.failure import FailureReport
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.forms.read import read_log
 from ddtree_ops.triage.kinds import Kind
-from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure, Role
+from ddtree_ops.triage.model import UNREADABLE_INPUT, Diagnosis, Event, Failure
 
 SAID = "the patient in room 12 asks for morphine"
 LOG = f"""[2026-11-30 09:00:00 TP0] about to work on: {SAID}
@@ -26,9 +24,9 @@ ValueError: no such thing as {SAID}
 """
 
 
-def diagnosed() -> Diagnosis:
+def diagnosed(log: str = LOG) -> Diagnosis:
     diagnoser = Diagnoser()
-    for entry in read_log(iter([LOG.encode()]), 1_796_000_000_000_000):
+    for entry in read_log(iter([log.encode()]), 1_796_000_000_000_000):
         diagnoser.feed(entry)
     return diagnoser.finish()
 
@@ -49,10 +47,28 @@ def test_an_unknown_exception_may_quote_a_user() -> None:
     assert "process_input_requests" in page
 
 
-@pytest.mark.parametrize("role", [Role.ROOT, Role.REQUEST])
-def test_a_known_failure_keeps_its_words_unless_it_is_one_requests(role: Role) -> None:
-    failure = replace(diagnosed().failures[0], kind=Kind.TENSOR_SHAPE_BUG, role=role)
-    assert (SAID in shown((discreet(failure),), ())) is (role is Role.ROOT)
+# By what is known of them: a prefix that a signature knows, and anything behind it.
+HOSTILE = (
+    f"launch_server.py: error: unrecognized arguments: --api-kee {SAID}",
+    f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. {SAID}",
+    f"RuntimeError: The size of tensor a (8) must match the size of tensor b (33) at non-singleton dimension 0\n{SAID}",
+    f"RuntimeError: Decode out of memory. Try to lower your batch size.\nReq(rid=1, input_text='{SAID}')",
+    f"ModuleNotFoundError: No module named '{SAID}'",
+)
+
+
+@pytest.mark.parametrize("end", HOSTILE)
+def test_behind_the_words_that_make_a_kind_known_anything_may_follow(end: str) -> None:
+    found = diagnosed(LOG.replace(f"ValueError: no such thing as {SAID}", end))
+    page = shown(tuple(map(discreet, found.failures)), discreet_events(found.events))
+    assert found.failures
+    assert "morphine" not in page
+
+
+def test_what_the_story_says_stays() -> None:
+    end = "RuntimeError: The size of tensor a (8) must match the size of tensor b (33) at non-singleton dimension 0"
+    failure = discreet(diagnosed(LOG.replace(f"ValueError: no such thing as {SAID}", end)).failures[0])
+    assert failure.exceptions[-1].message == end.partition(": ")[2]
 
 
 def test_a_line_that_could_not_be_read_is_not_quoted() -> None:

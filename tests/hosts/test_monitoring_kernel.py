@@ -12,6 +12,7 @@ import pytest
 from tests.hosts.lab import Lab
 from tests.hosts.monitored import FASTER, Monitored, monitored, wait_for
 
+pytestmark = pytest.mark.kernel
 VM, LIKE, WATCH = "vm", "like", "watch-vm"  # not test_monitoring.py's: Prometheus remembers
 SLACK = 30.0
 INTERVAL = 3  # seconds; a scrape may take as long

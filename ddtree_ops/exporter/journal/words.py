@@ -53,6 +53,7 @@ _PIECED = (
 )
 _NUMBER = re.compile(r"-?\d{1,12}(?:[.,]\d{1,6})?%?(?: ?[KMGT]i?B| s| ms)?")
 _WORDS = re.compile(r"[ (),+*]|[^ (),+*]+")
+_ROW_OF_GAPS = re.compile(f"{_ELLIPSIS}(?: {_ELLIPSIS})+")
 _SIGNS = re.compile(r"[ (),+*]")
 _ARGUMENT = re.compile(r"--[a-z][a-z0-9-]{1,60}")
 
@@ -78,8 +79,13 @@ def fix(failure: Failure) -> str:
     return _label(failure.fixes[0]) or UNKNOWN_FIX
 
 
+def ours(text: str) -> str:
+    """What of a text of triage's is our own wording; empty where nothing is. Not shortened."""
+    return _ROW_OF_GAPS.sub(_ELLIPSIS, _spoken(" ".join(text[:_TEXT].split()), _DEPTH) or "")
+
+
 def _label(text: str) -> str:
-    return _shortened(_spoken(" ".join(text[:_TEXT].split()), _DEPTH) or "")
+    return _shortened(ours(text))
 
 
 def _spoken(line: str, depth: int) -> str | None:
