@@ -18,7 +18,7 @@ Examples:
 
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, or --once printed it; 1 the address can't be listened on;
-2 usage, a web config or a directory of --state that can't be used.
+2 usage, a web config or a directory of --state that can't be used; with --file-sd --once a mistake in the inventory.
 
 \b
 SIGHUP has the web config and the inventory read again; both are followed without it, too.
@@ -33,6 +33,12 @@ LISTEN = "127.0.0.1:9736"
     metavar="FILE",
     type=options.PathName(path_type=Path),
     help="TLS and basic auth, in the form of Prometheus' exporter-toolkit.",
+)
+@click.option(
+    "--check-web-config",
+    metavar="FILE",
+    type=options.PathName(path_type=Path),
+    help="Only say whether FILE would do as --web-config; run it as who may read what it names.",
 )
 @click.option("--state", metavar="DIR", type=options.PathName(path_type=Path), help="Where counters are kept over restarts.")
 @options.hosts
@@ -54,6 +60,7 @@ LISTEN = "127.0.0.1:9736"
 def command(
     listen: str,
     web_config: Path | None,
+    check_web_config: Path | None,
     state: Path | None,
     hosts: tuple[str, ...],
     group: str | None,
@@ -73,6 +80,11 @@ def command(
         from ddtree_ops.exporter.web.passwords import make_hash
 
         click.echo(make_hash(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)))
+        return 0
+    if check_web_config is not None:
+        from ddtree_ops.exporter.web.guard import Guard
+
+        Guard(check_web_config)
         return 0
     from ddtree_ops.cli import exporter_discovery
 

@@ -63,7 +63,7 @@ class Told:
             self.file.close()
 
     def write_once(self) -> int:
-        """Write the file as the inventory is now. Raises UsageError if that is broken, when the file stays as it was."""
+        """Write the file as the inventory is now. Raises UsageError for any mistake in it, when the file stays as it was."""
         from ddtree_ops.exporter.discovery.file_sd import write_targets
         from ddtree_ops.exporter.discovery.groups import ALL
 
@@ -71,6 +71,12 @@ class Told:
         found = self.discovery.found()
         if found.problem:
             raise UsageError(found.problem, hint="nothing is written: a target that is no longer named would be dropped")
+        mistaken = [one for one in found.hosts if one.problems]
+        if mistaken:
+            lines = tuple(f"host {one.host}: {problem}" for one in mistaken for problem in one.problems)
+            hint = "nothing is written: their targets would be dropped"
+            what = "1 host has mistakes" if len(mistaken) == 1 else f"{len(mistaken)} hosts have mistakes"
+            raise UsageError(what, evidence=lines, hint=hint)
         if self.path == STDOUT:
             click.echo(found.bodies[ALL], nl=False)
             return 0

@@ -199,6 +199,17 @@ def test_what_can_not_be() -> None:
     assert run("--listen", "9736").returncode == 2
 
 
+def test_a_web_config_is_only_checked(tmp_path: Path) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text("{}")
+    assert run("--check-web-config", str(path)).returncode == 0
+    path.write_text("basic_auth_user: {a: hash-of-a}")
+    refused = run("--check-web-config", str(path))
+    assert refused.returncode == 2
+    assert "unknown key 'basic_auth_user'" in refused.stderr
+    assert "hash-of-a" not in refused.stdout + refused.stderr
+
+
 def test_a_hash_for_a_password() -> None:
     done = run("--hash-password", given="secret\nsecret\n")
     assert done.returncode == 0

@@ -62,3 +62,15 @@ def test_without_an_inventory_nothing_is_told() -> None:
     assert (list(nothing.collectors), list(nothing.routes)) == ([], [])
     nothing.start()
     nothing.close()
+
+
+def test_a_host_with_a_mistake_is_not_left_out(inventory: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    told(inventory, path).write_once()
+    before = path.read_bytes()
+    inventory.write_text(GOOD.replace("{ddtree_hardware", "{ddtree_monitoring: {exporter_port: abc}, ddtree_hardware"))
+    for file in (path, Path("-")):
+        with pytest.raises(UsageError, match="1 host has mistakes") as raised:
+            told(inventory, file).write_once()
+        assert "host a: " in raised.value.evidence[0]
+    assert path.read_bytes() == before

@@ -125,18 +125,13 @@ def _until_well(discovery: Discovery) -> Found:
     return found
 
 
-@pytest.mark.parametrize("readable", ["hosts.yml", ""])
-def test_a_reading_that_failed_is_tried_again_without_an_edit(
-    inventory: Path, no_descriptors: Callable[[], None], readable: str
-) -> None:
-    """Of the inventory, and of one host's file."""
-    (inventory.parent / "host_vars").mkdir()
-    (inventory.parent / "host_vars" / "a.yml").write_text("ansible_host: 10.0.0.8\n")
-    discovery = Discovery(inventory if readable else inventory.parent)
+def test_a_reading_that_failed_is_tried_again_without_an_edit(inventory: Path, no_descriptors: Callable[[], None]) -> None:
+    """A file alone: the state of a folder can't be seen without descriptors either, so that it would change by itself."""
+    discovery = Discovery(inventory)
     no_descriptors()
-    assert discovery.found().problem
+    assert "Too many open files" in discovery.found().problem
     _give_back_descriptors()
-    assert "10.0.0.8" in _until_well(discovery).bodies["sglang"].decode()
+    assert "10.0.0.2" in _until_well(discovery).bodies["sglang"].decode()
 
 
 def test_a_mistake_is_not_read_over_and_over(

@@ -90,7 +90,9 @@ def test_what_follows_from_something_else_is_held_back(tmp_path: Path) -> None:
         held = sent(
             address,
             {"alertname": "ServerCrashed", "fingerprint": "f1", "kind": "host_oom", **SERVER},
+            {"alertname": "ServerStillCrashed", "severity": "info", **SERVER},
             {"alertname": "ServerDown", **SERVER},
+            {"alertname": "ServerNotAnswering", **SERVER},
             {"alertname": "KernelKilledServer", "host": "a"},
             {"alertname": "DiskFilling", "host": "a", "mountpoint": "/"},
             {"alertname": "ServerDown", "host": "b", "port": "30000"},
@@ -102,7 +104,9 @@ def test_what_follows_from_something_else_is_held_back(tmp_path: Path) -> None:
         )
     assert held == {
         ("ServerCrashed", "a"): False,
+        ("ServerStillCrashed", "a"): True,  # but what it holds back stays so
         ("ServerDown", "a"): True,
+        ("ServerNotAnswering", "a"): True,
         ("KernelKilledServer", "a"): True,
         ("DiskFilling", "a"): False,
         ("ServerDown", "b"): False,  # the crash was the other port's
@@ -111,4 +115,23 @@ def test_what_follows_from_something_else_is_held_back(tmp_path: Path) -> None:
         ("HostUnreachable", "c"): False,
         ("ServerProbeFailing", "c"): True,
         ("TargetMissing", "d"): False,
+    }
+
+
+def test_a_new_fault_is_told_when_the_server_was_ready_after_its_crash(tmp_path: Path) -> None:
+    with running(written(tmp_path)) as address:
+        held = sent(
+            address,
+            {"alertname": "ServerCrashed", "fingerprint": "f1", "kind": "unknown", **SERVER},
+            {"alertname": "ServerCrashLoop", **SERVER},
+            {"alertname": "ServerNotAnswering", **SERVER},
+            {"alertname": "ServerCrashed", "fingerprint": "f1", "kind": "unknown", "host": "b", "port": "30000"},
+            {"alertname": "ServerDown", "host": "b", "port": "30000"},
+        )
+    assert held == {
+        ("ServerCrashed", "a"): False,
+        ("ServerCrashLoop", "a"): True,
+        ("ServerNotAnswering", "a"): False,
+        ("ServerCrashed", "b"): False,
+        ("ServerDown", "b"): False,
     }
