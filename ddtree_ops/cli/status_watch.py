@@ -99,6 +99,7 @@ def _draw(look: Look, interval: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
+    from ddtree_ops.cli.watch_pause import pause
     from ddtree_ops.cli.watch_row import rows
     from ddtree_ops.cli.watch_table import table
 
@@ -110,10 +111,18 @@ def _draw(look: Look, interval: float) -> None:
         return table(rows(sights), now, console.size.width, console.size.height, symbols)
 
     live = Live(drawn(), console=console, auto_refresh=False, redirect_stderr=False, redirect_stdout=False)
+
+    def shown() -> None:
+        console.show_cursor(True)
+
+    def resumed() -> None:
+        console.show_cursor(False)
+        live.update(drawn(), refresh=True)
+
     try:
-        with live:
+        with pause(shown, resumed) as until_next, until_next.stoppable(), live:
             while True:
-                time.sleep(interval)
+                until_next.wait(interval)
                 live.update(drawn(), refresh=True)
     finally:  # a Ctrl-C in the middle of Live's own beginning or end would leave the terminal without one
         console.show_cursor(True)
@@ -122,17 +131,19 @@ def _draw(look: Look, interval: float) -> None:
 def _tell(look: Look, interval: float, form: str) -> None:
     """Before a host was read nothing is known of it, and nothing told."""
     from ddtree_ops.cli.watch_lines import Changes, document, facts, lines, words
+    from ddtree_ops.cli.watch_pause import pause
     from ddtree_ops.exporter.sight.model import State
 
     changes = Changes(facts if form == "json" else words)
-    while True:
-        now, sights = look()
-        when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        for sight in changes.of(one for one in sights if one.state is not State.UNKNOWN or one.problem):
-            for line in [document(sight, when)] if form == "json" else lines(sight, when, now):
-                click.echo(line)
-        sys.stdout.flush()
-        time.sleep(interval)
+    with pause() as until_next:
+        while True:
+            now, sights = look()
+            when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            for sight in changes.of(one for one in sights if one.state is not State.UNKNOWN or one.problem):
+                for line in [document(sight, when)] if form == "json" else lines(sight, when, now):
+                    click.echo(line)
+            sys.stdout.flush()
+            until_next.wait(interval)
 
 
 def _is_terminal() -> bool:

@@ -11,6 +11,7 @@ from ddtree_ops.exporter.sight.words import UNKNOWN, ago, number, plain, span
 # Shape, its ASCII form, word, style: a state is never told by its colour alone.
 STATES = {
     State.FAILED: ("✖", "x", "failed", "bold red"),
+    State.UNANSWERING: ("⊗", "!", "not answering", "bold red"),
     State.STALLED: ("▲", "!", "stalled", "bold yellow"),
     State.LOADING: ("◐", "~", "loading", "bold blue"),
     State.UNREACHABLE: ("⊘", "?", "unreachable", "bold magenta"),

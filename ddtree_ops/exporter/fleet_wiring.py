@@ -7,20 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from ddtree_ops.errors import AuthRejected, HostKeyRejected, HostTimedOut, Unreachable
 from ddtree_ops.exporter import passes_here
 from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
 from ddtree_ops.exporter.collectors.gpus import GpusCollector
 from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.collectors.kernel import KernelCollector
+from ddtree_ops.exporter.collectors.unit import UnitCollector
 from ddtree_ops.exporter.observers import UNREAD, Observers
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import stored
 from ddtree_ops.exporter.page.routes import StatusPage
 from ddtree_ops.exporter.probe import routes as probe_routes
-from ddtree_ops.exporter.sampler import UNENDED, Sampler
+from ddtree_ops.exporter.sampler import SECONDS_KEPT, UNENDED, Sampler
 from ddtree_ops.exporter.sight.observing import Identity
-from ddtree_ops.exporter.sight.readings import Observed
+from ddtree_ops.exporter.sight.readings import UNANSWERED, Observed
 from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.state_directory import prepare
 from ddtree_ops.exporter.target import Target
@@ -30,6 +32,7 @@ from ddtree_ops.exporter.wiring import anywhere
 HOSTS = "hosts"  # in the controller's directory
 #: These tell what they know of a host also while it can't be reached.
 REMEMBERED = (JournalCollector.name, KernelCollector.name)
+_NO_ANSWER = tuple(kind.__name__ for kind in (Unreachable, HostTimedOut, HostKeyRejected, AuthRejected, TimeoutError))
 
 
 def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]:
@@ -78,9 +81,30 @@ def observed(observers: Observers, known: Mapping[str, Identity] | None = None) 
 
 
 def _problem(snapshot: Snapshot) -> str | None:
-    """Where nothing at all can be read, the reason is the host's, and it is the same for all."""
+    """Why the host is lost: its units, read most often, show that first; others are still well of their last reading then."""
+    lost = _units_lost(snapshot)
+    if lost is not None:
+        return lost
     states = [state for name, state in snapshot.states.items() if name not in REMEMBERED]
     errors = [state.error for state in states if state.error and state.error not in (UNREAD, UNENDED)]
     if not errors or any(state.success for state in states):
         return None
-    return errors[0].partition(": ")[2] or errors[0]  # without the name of the exception
+    return _words(errors[0])
+
+
+def _units_lost(snapshot: Snapshot) -> str | None:
+    unit = snapshot.states.get(UnitCollector.name)
+    if unit is None or unit.success or unit.error is None or unit.error == UNREAD:
+        return None
+    if unit.error.partition(":")[0] in _NO_ANSWER:
+        return _words(unit.error)
+    if unit.last_success is None or snapshot.samples.get(UnitCollector.name):
+        return None  # never read, or what was read is still good for a moment
+    if unit.error != UNENDED:
+        return _words(unit.error)
+    return UNANSWERED if snapshot.taken - unit.last_success > SECONDS_KEPT else None
+
+
+def _words(error: str) -> str:
+    """Without the name of the exception."""
+    return error.partition(": ")[2] or error

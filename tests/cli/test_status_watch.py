@@ -153,3 +153,44 @@ def _read(terminal: int) -> Iterator[bytes]:
         if not part:
             return
         yield part
+
+
+def test_a_reader_that_leaves_ends_it_at_once(arguments: list[str]) -> None:
+    arguments[-1] = "30"
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        limit = threading.Timer(60, process.kill)
+        limit.start()
+        time.sleep(2)  # it waits for its next look
+        process.stdout.close()
+        begin = time.monotonic()
+        assert process.wait() != -signal.SIGKILL
+        assert time.monotonic() - begin < 5  # its end itself takes a second or two
+        limit.cancel()
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_a_terminal_has_its_cursor_while_it_is_stopped(arguments: list[str]) -> None:
+    arguments[-1] = "60"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="xterm-256color", COLUMNS="100", LINES="20", PYTHONUTF8="1")
+        os.execv("/bin/bash", ["bash", "-c", 'set -m; "$@"; echo "STOPPED $?"; fg >/dev/null', "bash", *arguments])  # noqa: S606
+    text, stopped, resumed, ended = b"", -1, -1, False
+    for part in _read(terminal):
+        text += part
+        if stopped < 0 and b"Ctrl-C ends" in text:
+            stopped = len(text)
+            os.write(terminal, b"\x1a")
+        elif stopped >= 0 and resumed < 0 and b"STOPPED 148" in text:
+            resumed = text.index(b"STOPPED")
+        if resumed >= 0 and not ended and b"Ctrl-C ends" in text[resumed:]:
+            ended = True
+            os.write(terminal, b"\x03")
+    os.close(terminal)  # what still runs is hung up
+    os.waitpid(pid, 0)
+    assert ended, text[-2000:]
+    assert b"\x1b[?25h" in text[stopped:resumed], "no cursor while it is stopped"
+    assert b"\x1b[?25l" in text[resumed:], "a cursor in the table"
+    assert text.rindex(b"\x1b[?25h") > text.rindex(b"\x1b[?25l")

@@ -43,6 +43,7 @@ class Model:
     queued: float | None = 0
     kv: float | None = 0.41
     answers: float | None = 1
+    healthy: float | None = None
     generated: float | None = 0
     committed: float = 0
     steps: float = 0
@@ -71,6 +72,7 @@ def observed(model: Model, now: float = NOW) -> Observed:
         "unit": unit_samples(model, now),
         "boots": boot_samples(model),
         "server": server_samples(model),
+        "health": health_samples(model),
         "releases": release_samples(model),
         "drift": drift_samples(model, now),
         "journal": failure_samples(model, now),
@@ -93,7 +95,8 @@ def read_later(found: Observed, model: Model, seconds: float) -> Observed:
     assert isinstance(before, Snapshot)
     now = before.taken + seconds
     states = dict.fromkeys(before.states, CollectorState(True, 0.004, now - model.read_ago))
-    return replace(found, snapshot=Snapshot({**before.samples, "server": tuple(server_samples(model))}, states, now))
+    fresh = {"server": tuple(server_samples(model)), "health": tuple(health_samples(model))}
+    return replace(found, snapshot=Snapshot({**before.samples, **fresh}, states, now))
 
 
 def unit_samples(model: Model, now: float) -> list[Sample]:
@@ -144,6 +147,10 @@ def server_samples(model: Model) -> list[Sample]:
             Sample(speculation.LENGTH, model.committed, (model.port,), "_sum"),
         ]
     return found
+
+
+def health_samples(model: Model) -> list[Sample]:
+    return [] if model.healthy is None else [Sample(server.HEALTH, model.healthy, (model.port,))]
 
 
 def release_samples(model: Model) -> list[Sample]:

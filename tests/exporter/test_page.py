@@ -88,7 +88,11 @@ def test_one_host_is_its_own_page_and_a_fleet_has_one_a_host() -> None:
     both = Shown(FLEET).text(host="ct200")
     assert "<h1>ct200</h1>" in both
     assert f'href="/reports/{KNOWN}?host=ct200"' in both
-    assert Shown(FLEET).get("/", host="ct2000").status == 404
+    for address in ("/", "/events", "/api/status"):
+        assert Shown(FLEET).get(address, host="ct2000").status == 404
+    one = Shown(FLEET).get("/api/status", host="ct10").body
+    assert isinstance(one, bytes)
+    assert [host["host"] for host in json.loads(one)["hosts"]] == ["ct10"]
 
 
 def test_policy_of_every_answer() -> None:

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from ddtree_ops.exporter.fleet_wiring import _problem
+from ddtree_ops.exporter.sampler import UNENDED
 from ddtree_ops.exporter.sight.build import sight
 from ddtree_ops.exporter.sight.history import GAP_SECONDS, POINTS
-from ddtree_ops.exporter.sight.model import HostSight, State
+from ddtree_ops.exporter.sight.model import RANK, HostSight, State
 from ddtree_ops.exporter.sight.readings import Observed
 from ddtree_ops.exporter.sight.sights import Sights
 from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
@@ -144,3 +146,80 @@ def test_several_servers_of_a_host_worst_first() -> None:
     joined = {name: (*samples, *second.snapshot.samples[name]) for name, samples in first.snapshot.samples.items()}
     found = sight(replace(first, snapshot=Snapshot(joined, first.snapshot.states, NOW)), NOW)
     assert [(server.port, server.state) for server in found.servers] == [(30001, State.LOADING), (30000, State.SERVING)]
+
+
+def test_a_server_that_hangs_is_not_serving() -> None:
+    model = Model("h", healthy=0, generated=10)
+    assert _follow([(0, model), (50, model)]).servers[0].reason == "health fails"
+    hung = _follow([(0, model), (30, model), (31, model)])
+    assert (hung.state, hung.servers[0].reason) == (State.UNANSWERING, "health fails, no tokens come")
+    assert _follow([(0, model), (30, model), (31, replace(model, healthy=1))]).state is State.SERVING
+    assert _follow([(0, model), (30, replace(model, generated=20)), (31, replace(model, generated=20))]).state is State.SERVING
+    silent = replace(model, answers=0, generated=None)
+    assert _follow([(0, silent), (61, silent)]).state is State.UNANSWERING
+    assert RANK[State.FAILED] < RANK[State.UNANSWERING] < RANK[State.STALLED] < RANK[State.LOADING]
+
+
+def _failed(seconds: float, error: str, *, kept: bool = False, success: bool = False) -> Snapshot:
+    """So long after the last good reading of the units; slow collectors are still well."""
+    found = observed(Model("h", read_ago=0)).snapshot
+    assert isinstance(found, Snapshot)
+    states = {**found.states, "unit": CollectorState(success, 1.0, NOW, error)}
+    return Snapshot({**found.samples, "unit": found.samples["unit"] if kept else ()}, states, NOW + seconds)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "problem"),
+    [
+        (_failed(3, UNENDED, kept=True), None),
+        (
+            _failed(11, "HostTimedOut: h: `systemctl show` took longer than 10 s", kept=True),
+            "h: `systemctl show` took longer than 10 s",
+        ),
+        (_failed(3, "Unreachable: h: no route to host", kept=True), "h: no route to host"),
+        (_failed(3, "HostCommandFailed: h: exit code 1", kept=True), None),
+        (_failed(16, "HostCommandFailed: h: exit code 1"), "h: exit code 1"),
+        (_failed(16, UNENDED), "doesn't answer"),
+        (_failed(3, UNENDED), None),  # there was none, and the next reading goes on
+        (_failed(0, "", success=True), None),
+    ],
+)
+def test_a_host_whose_units_cannot_be_read_is_lost_though_slow_collectors_are_well(
+    snapshot: Snapshot, problem: str | None
+) -> None:
+    assert _problem(snapshot) == problem
+
+
+def test_a_host_that_freezes_stays_unreachable_while_readings_do_not_end() -> None:
+    sights = Sights()
+    sights.update((observed(Model("h", read_ago=0)),), NOW)
+    told = []
+    for seconds, error, kept in (
+        (11, "HostTimedOut: h: late", True),
+        (14, UNENDED, True),
+        (16, UNENDED, False),
+        (40, UNENDED, False),
+    ):
+        snapshot = _failed(seconds, error, kept=kept)
+        (seen,) = sights.update((Observed("h", snapshot, problem=_problem(snapshot)),), NOW + seconds)
+        told.append((seen.state, seen.problem, seen.stale, seen.read, seen.servers[0].port))
+    assert told == [(State.UNREACHABLE, "h: late", True, NOW, 30000)] * 4
+    assert sights.update((observed(Model("h"), NOW + 60),), NOW + 60)[0].state is State.SERVING
+
+
+def test_no_server_is_said_only_of_units_that_were_read() -> None:
+    sights = Sights()
+    (alone,) = sights.update((Observed("h", _failed(3, UNENDED)),), NOW + 3)
+    assert alone.state is State.UNKNOWN
+    sights.update((observed(Model("h", read_ago=0)),), NOW)
+    (kept,) = sights.update((Observed("h", _failed(16, UNENDED)),), NOW + 16)
+    assert (kept.state, kept.stale, kept.read) == (State.SERVING, True, NOW)
+    (lost,) = sights.update((Observed("h", _failed(31, UNENDED)),), NOW + 31)
+    assert (lost.state, lost.stale, lost.servers[0].port) == (State.UNKNOWN, True, 30000)
+
+
+def test_a_server_that_crashed_while_serving_did_not_die_while_loading() -> None:
+    waits = Model("h", state="activating", phase="none", moved=None, failures=(CRASH,))
+    for model in (waits, replace(waits, exit_code=70), replace(waits, phase="serving")):
+        found = sight(observed(model), NOW)
+        assert (found.state, found.servers[0].reason) == (State.FAILED, "crashed, is restarted")

@@ -12,6 +12,7 @@ _GREY = "#6b7280"
 _WHITE = "stroke='#fff' stroke-width='2' fill='none'"
 _SHAPES = {
     State.FAILED: ("#c4281c", f"<path d='M5 1h6l4 4v6l-4 4H5l-4-4V5z'/><path d='M5 5l6 6m0-6l-6 6' {_WHITE}/>"),
+    State.UNANSWERING: ("#c4281c", f"<circle cx='8' cy='8' r='7'/><path d='M5 8h6' {_WHITE}/>"),
     State.STALLED: ("#b86e00", f"<path d='M8 1l7.5 14H.5z'/><path d='M8 6v4m0 1.5v1.5' {_WHITE}/>"),
     State.LOADING: ("#1f6fd1", "<path d='M8 1a7 7 0 1 1-7 7h4a3 3 0 1 0 3-3z'/>"),
     State.SERVING: ("#1d8348", f"<circle cx='8' cy='8' r='7'/><path d='M4.5 8.2l2.4 2.4 4.6-5' {_WHITE}/>"),

@@ -59,16 +59,24 @@ class StatusPage:
         """Server-sent events of the same page."""
         news: FleetNews | HostNews
         if "host" in request.query:
+            if _host(self._board.frame(), request.query["host"]) is None:
+                return text("no such host", 404)
             news = HostNews(request.query["host"])
         else:
             since = request.headers.get("last-event-id") or request.query.get("since", "")
             news = FleetNews(Selection.of(request.query), since[:64])
         return Response(200, EVENTS, stream(self._board, news.take), {**SECURITY, "X-Accel-Buffering": "no"})
 
-    def document(self, _request: Request) -> Response:
+    def document(self, request: Request) -> Response:
+        """All hosts, or the one that was asked for."""
         from ddtree_ops.exporter.page.document import fleet_document  # noqa: PLC0415
 
-        return Response(200, JSON, fleet_document(*self._board.hosts()), SECURITY)
+        now, sights = self._board.hosts()
+        if "host" in request.query:
+            sights = tuple(sight for sight in sights if sight.host == request.query["host"])
+            if not sights:
+                return text("no such host", 404)
+        return Response(200, JSON, fleet_document(now, sights), SECURITY)
 
     def report(self, request: Request) -> Response:
         """A stored report. Sandboxed: it shows texts of logs, and gets nothing of this page's origin."""

@@ -13,6 +13,7 @@ from ddtree_ops.exporter.sight.words import UNKNOWN, number, percent, plain, spa
 
 STATE_WORDS = {
     State.FAILED: "failed",
+    State.UNANSWERING: "not answering",
     State.STALLED: "stalled",
     State.LOADING: "loading",
     State.UNREACHABLE: "unreachable",

@@ -14,8 +14,9 @@ from ddtree_ops.exporter.sight.readings import Observed, Readings
 from ddtree_ops.exporter.sight.state import judge
 from ddtree_ops.units.phases import Phase
 
-# Units are read every few seconds; what is older than this is told as old.
+# Units are read every few seconds; what is older than this is told as old, and sooner where the last reading failed.
 STALE_SECONDS = 30.0
+STALE_FAILED_SECONDS = 10.0
 _PHASES = tuple(Phase)
 
 
@@ -24,13 +25,11 @@ def sight(
 ) -> HostSight:
     """What the observer's snapshot comes to at `now` (Unix seconds), with rates by port from history."""
     readings = readings or Readings(observed.snapshot)
-    state = observed.snapshot.states.get("unit") if observed.snapshot else None
-    read = state.last_success if state else None
-    stale = read is None or now - read > STALE_SECONDS
+    unread, read = units_read(observed)
     servers = tuple(
         _server(readings, port, (rates or {}).get(port, Rates()), observed, now) for port in readings.ports(unit.STATE)
     )
-    found = tuple(sorted(servers, key=lambda one: (RANK[one.state], one.port or 0))) or (_nothing(observed, read),)
+    found = tuple(sorted(servers, key=lambda one: (RANK[one.state], one.port or 0))) or (_nothing(observed, unread),)
     shown, seen = readings.reuse("gpus", ("gpus", "kernel"), lambda: gpus(readings))
     return HostSight(
         host=observed.host,
@@ -47,16 +46,31 @@ def sight(
         gate_length=readings.value(releases.GATE_LENGTH),
         blind=blind(observed.snapshot),
         problem=observed.problem,
-        stale=stale,
+        stale=is_stale(observed, now),
         read=read,
     )
 
 
-def _nothing(observed: Observed, read: float | None) -> Server:
+def units_read(observed: Observed) -> tuple[bool, float | None]:
+    """Whether the last reading of the units failed, or there was none; and when one last succeeded."""
+    state = observed.snapshot.states.get("unit") if observed.snapshot else None
+    return (True, None) if state is None else (not state.success, state.last_success)
+
+
+def is_stale(observed: Observed, now: float) -> bool:
+    """What is shown is how it was, and not how it is."""
+    unread, read = units_read(observed)
+    if read is None or observed.problem:
+        return True
+    return now - read > (STALE_FAILED_SECONDS if unread else STALE_SECONDS)
+
+
+def _nothing(observed: Observed, unread: bool) -> Server:
+    """That there is no server is known only from a reading that succeeded."""
     settings = Settings(model=observed.model)
     if observed.problem:
         return Server(None, State.UNREACHABLE, settings=settings)
-    return Server(None, State.UNKNOWN if read is None else State.ABSENT, settings=settings)
+    return Server(None, State.UNKNOWN if unread else State.ABSENT, settings=settings)
 
 
 def _server(readings: Readings, port: str, rates: Rates, observed: Observed, now: float) -> Server:
@@ -119,6 +133,7 @@ def _traffic(readings: Readings, port: str, rates: Rates) -> Traffic:
         kv_used=readings.value(server.KV_USED, port),
         answers=readings.flag(server.HTTP_UP, port),
         healthy=readings.flag(server.HEALTH, port),
+        silent_since=rates.silent_since,
         tokens=rates.tokens,
         acceptance=rates.acceptance,
         tokens_series=rates.tokens_series,

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ddtree_ops.exporter.catalogue import server, speculation
+from ddtree_ops.exporter.catalogue import server, speculation, unit
 from ddtree_ops.exporter.sight.readings import Readings, Snapshot
 
 POINTS = 60
@@ -17,12 +17,13 @@ GAP_SECONDS = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The newest values and the series before them, None where nothing was known."""
+    """The newest values and the series before them, None where nothing was known; `silent_since` as in Traffic."""
 
     tokens: float | None = None
     acceptance: float | None = None
     tokens_series: tuple[float | None, ...] = ()
     acceptance_series: tuple[float | None, ...] = ()
+    silent_since: float | None = None
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class _Track:
     before: _Counters | None = None
     tokens: _Ring = field(default_factory=_Ring)
     acceptance: _Ring = field(default_factory=_Ring)
+    silent_since: float | None = None
 
     def is_read(self, at: float) -> bool:
         """The reading of that time was taken in already."""
@@ -67,8 +69,11 @@ class _Track:
             self.before = None
             self._put(None, None)
 
-    def take(self, read: _Counters) -> None:
+    def take(self, read: _Counters, sick: bool) -> None:
+        """`sick`: the unit is active, but its health fails."""
         before, self.before = self.before, read
+        moved = before is not None and bool(_grown(before.generated, read.generated))
+        self.silent_since = None if moved or not sick else read.at if self.silent_since is None else self.silent_since
         seconds = read.at - before.at if before else 0.0
         if before is None or not 0 < seconds <= GAP_SECONDS:
             self._put(None, None)
@@ -80,7 +85,7 @@ class _Track:
 
     @property
     def rates(self) -> Rates:
-        return Rates(self.tokens.last, self.acceptance.last, self.tokens.series(), self.acceptance.series())
+        return Rates(self.tokens.last, self.acceptance.last, self.tokens.series(), self.acceptance.series(), self.silent_since)
 
     def _put(self, tokens: float | None, acceptance: float | None) -> None:
         self.tokens.put(tokens)
@@ -104,7 +109,7 @@ class History:
         for port in readings.ports(server.HTTP_UP, server.GENERATED):
             tracks.setdefault(port, _Track())
         for port, track in tracks.items():
-            track.take(_counters(readings, port, at))
+            track.take(_counters(readings, port, at), _sick(readings, port))
 
     def keep(self, hosts: Collection[str]) -> None:
         """Forget all others."""
@@ -128,6 +133,14 @@ def _counters(readings: Readings, port: str, now: float) -> _Counters:
         readings.value(speculation.LENGTH, port, suffix="_sum"),
         readings.value(speculation.LENGTH, port, suffix="_count"),
     )
+
+
+def _sick(readings: Readings, port: str) -> bool:
+    """A server that loads has no health yet; what isn't known proves nothing, but where nothing answers at all."""
+    if readings.chosen(unit.STATE, port) != "active":
+        return False
+    healthy = readings.flag(server.HEALTH, port)
+    return readings.flag(server.HTTP_UP, port) is False if healthy is None else not healthy
 
 
 def _grown(before: float | None, now: float | None) -> float | None:

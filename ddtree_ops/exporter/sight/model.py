@@ -13,6 +13,7 @@ class State(StrEnum):
     """How a server is, worst first: the order of tables."""
 
     FAILED = "failed"
+    UNANSWERING = "not-answering"  # active, but its health fails and no tokens come
     STALLED = "stalled"
     LOADING = "loading"
     UNREACHABLE = "unreachable"
@@ -63,13 +64,15 @@ class Boot:
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """What the server does. `tokens` are generated tokens a second, `acceptance` tokens committed per request and verify step,
-    both over the last seconds; the series are older values first, None where nothing was known."""
+    both over the last seconds; the series are older values first, None where nothing was known. `silent_since` is when health
+    began to fail while no tokens came."""
 
     running: int | None = None
     queued: int | None = None
     kv_used: float | None = None
     answers: bool | None = None
     healthy: bool | None = None
+    silent_since: float | None = None
     tokens: float | None = None
     acceptance: float | None = None
     tokens_series: tuple[float | None, ...] = ()

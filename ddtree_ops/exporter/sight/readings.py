@@ -12,6 +12,8 @@ from ddtree_ops.exporter.metric import Metric, Sample
 T = TypeVar("T")
 #: By name: the samples that were read, and what they came to.
 Made = dict[str, tuple[tuple[Sequence[Sample], ...], Any]]
+#: A problem that tells no more than that.
+UNANSWERED = "doesn't answer"
 
 
 class CollectorState(Protocol):

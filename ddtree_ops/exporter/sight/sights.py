@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ddtree_ops.exporter.sight.build import STALE_SECONDS, sight
+from ddtree_ops.exporter.sight.build import STALE_SECONDS, is_stale, sight, units_read
 from ddtree_ops.exporter.sight.history import History
 from ddtree_ops.exporter.sight.model import HostSight, State
-from ddtree_ops.exporter.sight.readings import Made, Observed, Readings, Snapshot
+from ddtree_ops.exporter.sight.readings import UNANSWERED, Made, Observed, Readings, Snapshot
 
 # A load that stands still becomes a stalled one without any new sample.
 _JUDGED_AGAIN_SECONDS = 5.0
@@ -38,12 +38,13 @@ class Sights:
         return tuple(kept.sight for kept in self._kept.values())
 
     def _kept_now(self, observed: Observed, kept: _Kept | None, now: float) -> _Kept:
+        observed = _still_lost(observed, kept)
         readings = Readings(observed.snapshot, kept.made if kept else None)
         self._history.take(observed.host, observed.snapshot, readings, now)
         if kept is not None and _same(kept, observed, now):
             return kept
         fresh = sight(observed, now, self._history.rates(observed.host), readings)
-        return _Kept(observed, _last_known(fresh, kept.sight if kept else None), now, readings.made)
+        return _Kept(observed, _last_known(fresh, kept.sight if kept else None, now), now, readings.made)
 
 
 def _same(kept: _Kept, observed: Observed, now: float) -> bool:
@@ -51,9 +52,10 @@ def _same(kept: _Kept, observed: Observed, now: float) -> bool:
     before, after = kept.observed, observed
     if (before.problem, before.hardware, before.model) != (after.problem, after.hardware, after.model):
         return False
-    if kept.sight.state is State.LOADING and not 0 <= now - kept.at < _JUDGED_AGAIN_SECONDS:
+    may_change = kept.sight.state is State.LOADING or units_read(observed)[0]
+    if may_change and not 0 <= now - kept.at < _JUDGED_AGAIN_SECONDS:
         return False
-    if kept.sight.read is not None and not kept.sight.stale and now - kept.sight.read > STALE_SECONDS:
+    if kept.sight.read is not None and kept.sight.stale != is_stale(observed, now):
         return False
     return _same_samples(before.snapshot, after.snapshot)
 
@@ -70,11 +72,20 @@ def _same_samples(before: Snapshot | None, after: Snapshot | None) -> bool:
     return all(before.states[name].success == state.success for name, state in after.states.items())
 
 
-def _last_known(fresh: HostSight, former: HostSight | None) -> HostSight:
+def _still_lost(observed: Observed, kept: _Kept | None) -> Observed:
+    """A reading that hasn't ended doesn't say that the way to the host is there again."""
+    if observed.problem in (None, UNANSWERED) and kept and kept.observed.problem and units_read(observed)[0]:
+        return replace(observed, problem=kept.observed.problem)
+    return observed
+
+
+def _last_known(fresh: HostSight, former: HostSight | None, now: float) -> HostSight:
     """Old samples are dropped by and by; the page goes on showing what a lost host last was, marked as old."""
     if former is None or fresh.servers[0].state not in (State.UNREACHABLE, State.UNKNOWN) or fresh.servers[0].port is not None:
         return fresh
     if former.servers[0].port is None:
         return replace(fresh, read=fresh.read if fresh.read is not None else former.read)
+    if fresh.state is State.UNKNOWN and former.read is not None and now - former.read <= STALE_SECONDS:
+        return replace(former, blind=fresh.blind, stale=True)  # a busy host answers late
     servers = tuple(replace(one, state=fresh.servers[0].state, reason="") for one in former.servers)
     return replace(former, servers=servers, problem=fresh.problem, blind=fresh.blind, stale=True)

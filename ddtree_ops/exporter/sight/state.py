@@ -9,6 +9,8 @@ from ddtree_ops.units.exit_codes import ExitCode
 
 # Silence for a minute is normal while kernels compile in the first graph capture; the launcher itself gives up much later.
 STALLED_SECONDS = 180.0
+# One failed probe of a busy server says nothing; a minute of them without any token does.
+SILENT_SECONDS = 60.0
 _NO_PHASE = (None, "none")
 _EXITS = {
     ExitCode.CRASHED: "crashed",
@@ -41,14 +43,26 @@ def judge(
     if unit == "active":
         if died and (traffic.answers is False or traffic.healthy is False):
             return State.FAILED, "went down; systemd waits for its processes"
-        return State.SERVING, "doesn't answer /metrics" if traffic.answers is False else ""
+        return _active(traffic, now)
     return _starting(load, died, exit_code, result, now)
 
 
+def _active(traffic: Traffic, now: float) -> tuple[State, str]:
+    silent = traffic.silent_since
+    if silent is not None and now - silent >= SILENT_SECONDS:
+        return State.UNANSWERING, "health fails, no tokens come"
+    if traffic.answers is False:
+        return State.SERVING, "doesn't answer /metrics"
+    return State.SERVING, "health fails" if traffic.healthy is False and not traffic.tokens else ""
+
+
 def _starting(load: Load, died: bool, exit_code: int | None, result: str | None, now: float) -> tuple[State, str]:
-    if died:
+    idle = load.phase in _NO_PHASE and load.progress is None  # systemd's pause before the next try
+    if died and (load.phase == "serving" or (idle and exit_code in (None, 0))):
+        return State.FAILED, "crashed, is restarted"
+    if died and not idle:
         return State.FAILED, "died while loading"
-    if load.phase in _NO_PHASE and load.progress is None and exit_code not in (None, 0):
+    if idle and exit_code not in (None, 0):
         return State.FAILED, f"{_ended(exit_code, result)}, is restarted"
     still = None if load.moved is None else now - load.moved
     if still is not None and still >= STALLED_SECONDS:
