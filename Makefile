@@ -47,7 +47,7 @@ lab-down:  ## stop and clean the lab
 test: setup check unit torch hosts  ## everything: static checks, unit tests, tests on real lab hosts
 
 unit: setup build/sources/.ready $(MONITORING)  ## tests that need nothing
-	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "not hosts and not versions" -n 3 --dist loadgroup
+	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "not hosts and not versions" -n 2 --dist loadfile
 
 $(MONITORING): requirements/monitoring.sh
 	@echo "fetching Prometheus, Alertmanager, their exporters and Chromium for tests"
