@@ -30,12 +30,16 @@ def port_of(unit: str) -> int:
     return int(found[1])
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Write a file in the place of the old one: a reader, or a reboot, sees the old or the new one, whole. Raises OSError."""
+def replace(path: Path, data: bytes, mode: int = _MODE) -> None:
+    """Write a file in the place of the old one: a reader, or a reboot, sees the old or the new one, whole. Raises OSError.
+
+    `mode` is the new file's, whatever the umask says.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _MODE)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

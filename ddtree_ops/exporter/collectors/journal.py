@@ -17,6 +17,7 @@ from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Role
+from ddtree_ops.units.systemctl import unit_name
 
 Passes = Callable[[str], Callable[[], None]]
 _MICRO = 1e6
@@ -62,7 +63,7 @@ class JournalCollector:
 
     def _watch(self, port: int) -> None:
         if port not in self._watches:
-            unit = f"ddtree-server@{port}.service"
+            unit = unit_name(port)
             watch = Watch(self._target.shell, unit_command(unit), UNIT_SIGNS, self._passes(unit), f"journal of {unit}")
             self._watches[port] = watch
             watch.start()
@@ -72,7 +73,7 @@ class JournalCollector:
 
     def _of(self, port: int) -> Mapping[str, Any]:
         """What the file says; it is read again when it was replaced."""
-        path = state_file.of_unit(self._directory, f"ddtree-server@{port}.service")
+        path = state_file.of_unit(self._directory, unit_name(port))
         try:
             found = path.stat()
         except FileNotFoundError:

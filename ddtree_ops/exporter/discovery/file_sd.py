@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
-import tempfile
 import threading
 from pathlib import Path
 
+from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.discovery.groups import ALL
 from ddtree_ops.exporter.discovery.targets import Discovery
 
@@ -23,17 +22,7 @@ def write_targets(discovery: Discovery, path: Path) -> bool:
     body = discovery.found().bodies.get(ALL)
     if body is None or _content(path) == body:
         return False
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(body)
-            os.fchmod(stream.fileno(), 0o644)  # of mkstemp's 0600 another user's Prometheus could read nothing
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    state_file.replace(path, body, mode=0o644)  # Prometheus is another user
     return True
 
 
