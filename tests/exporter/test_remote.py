@@ -95,10 +95,9 @@ def test_hosts_that_are_connected_do_not_wait_for_those_that_connect() -> None:
     (thread,) = together(1, fail)
     while not bad.connects:
         time.sleep(0.005)
-    begun = time.monotonic()
     near.run(LIST)
-    assert time.monotonic() - begun < 0.5
-    thread.join(5)
+    assert thread.is_alive()  # still connecting
+    thread.join(60)
 
 
 def test_a_host_that_answers_nothing_for_long_is_lost_also_to_whoever_only_listens() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -67,12 +66,9 @@ def test_what_is_in_the_data() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_the_same_twice_and_quick(form: str) -> None:
+def test_every_form_is_the_same_twice(form: str) -> None:
     made = FORMS[form]
     assert made(full()) == made(full())
-    began = time.perf_counter()
-    made(of("tp2_ddtree_shape"))
-    assert time.perf_counter() - began < 0.5
 
 
 @pytest.mark.parametrize("form", ["markdown", "html", "text"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ddtree_ops.runtime.source.model import SourceFile
 from ddtree_ops.runtime.widths import Base, Provider, Widths, resolve
+from tests.hang import ends
 from tests.runtime.width_tree import file, tree
 
 
@@ -199,9 +198,8 @@ def test_the_variable_chooses_among_plugins() -> None:
     ],
 )
 def test_hostile_files_do_no_harm(content: bytes) -> None:
-    begun = time.process_time()
-    resolve((file("bad.py", content), file("x.dist-info/entry_points.txt", content), *tree("naive").files))
-    assert time.process_time() - begun < 2
+    with ends():
+        resolve((file("bad.py", content), file("x.dist-info/entry_points.txt", content), *tree("naive").files))
 
 
 def test_a_file_that_can_not_be_read_is_left_out() -> None:

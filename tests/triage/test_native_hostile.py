@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,13 @@ from ddtree_ops.triage.blocks.collector import Collector
 from ddtree_ops.triage.blocks.device_assert import DeviceAsserts
 from ddtree_ops.triage.blocks.terminate import Terminates
 from ddtree_ops.triage.blocks.threads import ThreadDumps
+from tests.hang import ends
 from tests.triage.journals import written
 from tests.triage.native import KINDS, of_process, read
 
 NATIVE = Path(__file__).parent.parent / "cases" / "native"
 LOGS = sorted(path for path in NATIVE.glob("*/*") if path.suffix in (".txt", ".jsonl"))
 LONG = 1 << 20
-SECONDS = 0.25
 
 PIECES = (" ", "a", "'", "(", "::", "[", "frame #1: ", "x.y:", "0x1 ", "] Assertion `", "NCCL WARN ", '"', "\t", "Thread ", "] ")
 
@@ -31,9 +30,8 @@ def test_a_line_of_a_megabyte_takes_no_time(kind: type[Collector], piece: str) -
     starts = [f"{literal}{piece * (LONG // len(piece))}" for literal in chosen]
     lines = [(7, line) for start in starts for line in (start, f"{piece * 40}{start}")]
     entries = written(lines)
-    before = time.perf_counter()
-    read(entries, [kind])
-    assert time.perf_counter() - before < SECONDS * len(lines)
+    with ends():
+        read(entries, [kind])
 
 
 OPENINGS = {

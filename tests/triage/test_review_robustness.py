@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from ddtree_ops.triage.prefixes import read_prefix
 from ddtree_ops.triage.run import Run
 from ddtree_ops.triage.server_args import MARK, parse_server_args
 from ddtree_ops.triage.signatures import Context, match
+from tests.hang import ends
 from tests.triage.journals import written
 
 ROOT = Path(__file__).parent.parent / "cases"
@@ -129,10 +129,9 @@ def test_arguments_that_are_no_literals_are_left_out(source: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["a" * (1 << 16), "a='\\" * (1 << 14), "a=[1" * (1 << 14), "a=1" * (1 << 14)])
-def test_cut_arguments_are_read_in_milliseconds(source: str) -> None:
-    began = time.process_time()
-    parse_server_args(f"{MARK}{source}((")
-    assert time.process_time() - began < 0.5
+def test_cut_arguments_are_read_to_the_end(source: str) -> None:
+    with ends():
+        parse_server_args(f"{MARK}{source}((")
 
 
 @pytest.mark.parametrize("budget", [-1, 0])
@@ -165,10 +164,9 @@ def test_values_are_what_they_were(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1" * 200_000 + "z", "a1" * 100_000 + "z", "0x" * 100_000, "f" * 200_000 + "_"])
-def test_values_are_found_in_milliseconds(text: str) -> None:
-    began = time.process_time()
-    assert len(without_values(text)) <= 2000
-    assert time.process_time() - began < 0.05
+def test_values_are_found_in_any_text(text: str) -> None:
+    with ends():
+        assert len(without_values(text)) <= 2000
 
 
 # What is kept
@@ -204,12 +202,11 @@ def as_export(entry: JournalEntry) -> bytes:
 
 
 @pytest.mark.parametrize("runs", [1, 200])
-def test_processes_without_end_cost_the_gate_little(runs: int) -> None:
+def test_processes_without_end_do_not_hold_the_gate_up(runs: int) -> None:
     entries = written((1000 + at, f"[2026-11-29 18:36:00] hello {at}") for at in range(4000))
     entries = [entry._replace(invocation_id=f"{at * runs // 4000:032x}") for at, entry in enumerate(entries)]
-    began = time.process_time()
-    triage_bytes([b"".join(map(as_export, entries))])
-    assert time.process_time() - began < 3
+    with ends():
+        triage_bytes([b"".join(map(as_export, entries))])
 
 
 def test_a_member_is_recognised_once(monkeypatch: pytest.MonkeyPatch) -> None:

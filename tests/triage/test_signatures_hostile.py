@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +12,7 @@ from ddtree_ops.triage.block import Block, Frame, ParsedException
 from ddtree_ops.triage.model import FailurePhase
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.signatures import SIGNATURES, Context, Signature, match_line
+from tests.hang import ends
 
 SEEDS = (
     "/",
@@ -40,16 +40,15 @@ def block(kind: str, message: str) -> Block:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_long_messages_take_milliseconds(seed: str) -> None:
+def test_long_messages_come_to_an_end(seed: str) -> None:
     message = (seed * 70_000)[: 1 << 16]
     for kind in TYPES:
         context = Context(block(kind, message), FailurePhase.ARGUMENTS, Facts())
         for signature in SIGNATURES:
             if signature.match is None:
                 continue
-            began = time.process_time()
-            signature.match(context)
-            assert time.process_time() - began < 0.25, (signature.match.__module__, kind)
+            with ends():
+                signature.match(context)
 
 
 _FRAGMENT = re.compile(r"[A-Za-z/'(][\w .,:'=()/-]{3,60}")
@@ -66,21 +65,19 @@ def _own_fragments(signature: Signature) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("signature", _OF_MATCH, ids=lambda signature: signature.match.__module__.rpartition(".")[2])
-def test_long_messages_of_a_signatures_own_words_take_milliseconds(signature: Signature) -> None:
+def test_long_messages_of_a_signatures_own_words_come_to_an_end(signature: Signature) -> None:
     assert signature.match is not None
     for fragment in dict.fromkeys(_own_fragments(signature)):
         for text in (f"{fragment}1" * 70_000, f"{fragment}{'1' * 70_000}"):
-            began = time.process_time()
-            signature.match(Context(block("RuntimeError", text[: 1 << 16]), FailurePhase.ARGUMENTS, Facts()))
-            assert time.process_time() - began < 0.25, fragment
+            with ends():
+                signature.match(Context(block("RuntimeError", text[: 1 << 16]), FailurePhase.ARGUMENTS, Facts()))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_long_lines_take_milliseconds(seed: str) -> None:
+def test_long_lines_come_to_an_end(seed: str) -> None:
     line = (seed * 1_000_000)[: 1 << 20] + ": error: [Errno 98] LLVM ERROR: PTX"
-    began = time.process_time()
-    match_line(line)
-    assert time.process_time() - began < 0.25
+    with ends():
+        match_line(line)
 
 
 @pytest.mark.parametrize(

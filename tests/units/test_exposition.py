@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ddtree_ops.units.exposition import MOST_LINE_BYTES, MOST_SAMPLES, Sample, parse_samples
+from tests.hang import ends
 
 NAME = "sglang_ddtree_verify_steps_total"
 
@@ -55,12 +55,11 @@ def test_other_names_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("filler", ['m="', 'a="b",', '\\"', " ", "{", '="', "1"])
-def test_a_hostile_line_costs_milliseconds(filler: str) -> None:
+def test_a_hostile_line_comes_to_an_end(filler: str) -> None:
     just_fits = f"{NAME}{{" + filler * ((MOST_LINE_BYTES - 100) // len(filler))
     too_long = f"{NAME}{{" + filler * (1_000_000 // len(filler))
-    start = time.perf_counter()
-    parse_samples(f"{just_fits}\n{too_long}\n".encode(), "sglang_ddtree_")
-    assert time.perf_counter() - start < 0.2
+    with ends():
+        parse_samples(f"{just_fits}\n{too_long}\n".encode(), "sglang_ddtree_")
 
 
 def test_the_number_of_samples_is_bounded() -> None:

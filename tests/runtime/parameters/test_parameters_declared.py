@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from ddtree_ops.runtime.parameters import declared, environment
 from ddtree_ops.runtime.source.model import SourceFile, SourceTree
+from tests.hang import ends
 
 from .tree_cases import CASES, as_data, case_tree, tree_of
 
@@ -155,6 +155,5 @@ def test_another_place_of_the_class_is_found_by_its_name() -> None:
 )
 def test_a_generated_file_is_read_in_time(content: bytes) -> None:
     tree = tree_of({"sglang/srt/generated.py": content})
-    start = time.process_time()
-    assert len(environment(tree)) <= 3
-    assert time.process_time() - start < 2.0
+    with ends():
+        assert len(environment(tree)) <= 3

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ddtree_ops.triage.entry import MESSAGE_LIMIT, JournalEntry
 from ddtree_ops.triage.forms.headers import Header, read_header
 from ddtree_ops.triage.forms.read import read_log
+from tests.hang import ends
 
 APRIL_2_US = 1_775_099_045_000_000  # 2026-04-02 03:04:05 UTC
 DAY_US = 86_400_000_000
@@ -172,10 +171,9 @@ def test_a_bar_without_end_is_cut_at_its_returns_and_what_follows_is_kept() -> N
     ],
 )
 def test_no_line_takes_long(evil: str) -> None:
-    start = time.process_time()
-    read_header(evil)
-    read(evil, APRIL_2_US)
-    assert time.process_time() - start < 0.2
+    with ends():
+        read_header(evil)
+        read(evil, APRIL_2_US)
 
 
 def test_a_header_is_a_plain_tuple() -> None:
