@@ -8,8 +8,9 @@ PLUGIN := deploy/runtime/sglang_ddtree
 WHEELS := build/wheels/.stamp
 MONITORING := build/monitoring/.ready
 export PATH := $(CURDIR)/build/monitoring/usr/bin:$(PATH)
+unexport PYTHONDONTWRITEBYTECODE  # or each of hundreds of processes would compile all modules again
 
-.PHONY: help setup wheels demo demo-down test unit versions torch hosts kernel faults check fix docs lock lab-up lab-down clean
+.PHONY: help setup wheels demo demo-down test unit processes versions torch hosts kernel faults check fix docs lock lab-up lab-down clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,10 +45,13 @@ lab-up:  ## boot the lab hosts ct200 and b300 (root)
 lab-down:  ## stop and clean the lab
 	@lab/hosts.sh down
 
-test: setup check unit torch hosts  ## everything: static checks, unit tests, tests on real lab hosts
+test: setup check unit processes torch hosts  ## everything: static checks, unit tests, tests on real lab hosts
 
-unit: setup build/sources/.ready $(MONITORING)  ## tests that need nothing
-	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "not hosts and not versions" -n 2 --dist loadfile
+unit: setup build/sources/.ready  ## tests of the code alone (a minute)
+	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "not processes and not hosts and not versions" -n 2 --dist loadfile
+
+processes: setup build/sources/.ready $(MONITORING)  ## tests that start processes: the command, the launcher, the simulator, browsers
+	DDTREE_SOURCES=$(CURDIR)/build/sources $(BIN)/python -m pytest -m "processes and not hosts" -n 4 --dist loadfile  # they mostly wait
 
 $(MONITORING): requirements/monitoring.sh
 	@echo "fetching Prometheus, Alertmanager, their exporters and Chromium for tests"
@@ -70,9 +74,9 @@ build/torch/has: requirements/torch.sh requirements/torch-cpu.txt requirements/t
 	@requirements/torch.sh $(CURDIR)/$(BIN)/python $(CURDIR)/build/torch
 
 hosts: setup $(MONITORING)  ## tests on real systemd hosts, booted and cleaned by the tests (root)
-	$(BIN)/python -m pytest -m "hosts and not kernel" -n 5 --dist loadfile  # they wait most of the time
+	$(BIN)/python -m pytest tests/hosts tests/faults -n 6  # in the order of tests/hosts/lanes.py
 
-kernel: setup $(MONITORING)  ## alerts on what only a kernel of its own can show: an Xid, an OOM kill (root, an emulated machine, 3 minutes)
+kernel: setup $(MONITORING)  ## only the alerts on what a kernel of its own can show: an Xid, an OOM kill (root, an emulated machine)
 	$(BIN)/python -m pytest tests/hosts/test_monitoring_kernel.py
 
 faults: setup  ## faults at every step of a deploy on real lab hosts, the whole matrix (root, about half an hour)

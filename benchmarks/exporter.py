@@ -11,6 +11,7 @@ scraped every 15 s while the server goes on writing ten lines a second, and the 
     next pass     the same of one that goes on from there
     scrape        the slowest and the median answer of /metrics, those during the first pass included
     exporter      resident memory and CPU of the long-lived process, without and with its children
+    page          the status page of 1,000 hosts (benchmarks/status_page.py)
     crash         seconds from the crash's last line to its count in /metrics
 """
 
@@ -50,6 +51,7 @@ def main() -> None:
     asked = parser.parse_args()
     if WRITER is None:
         sys.exit("needs systemd-journal-remote")
+    subprocess.run((sys.executable, "-m", "benchmarks.status_page"), check=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         story, live = Story(), writer(folder / "long.journal")
@@ -111,7 +113,7 @@ def programs(folder: Path) -> dict[str, str]:
 def timed_pass(state: Path, surroundings: dict[str, str]) -> str:
     """One pass alone."""
     state.mkdir(exist_ok=True)
-    words = ("-P", "-m", "ddtree_ops.exporter.journal.one_pass", "--state", str(state), "--unit", UNIT)
+    words = ("-P", "-m", "ddtree_ops.exporter.passes", "--state", str(state), "--unit", UNIT)
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     process = subprocess.Popen((sys.executable, *words), env=surroundings)
     most = 0.0

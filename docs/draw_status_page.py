@@ -15,11 +15,13 @@ FOLDER = Path(__file__).parent / "images" / "status"
 NOW = 1_790_000_000.0
 # Name, path, width, height, colours.
 PICTURES = (
-    ("fleet-light", "/", 1360, 700, "light"),
-    ("fleet-dark", "/", 1360, 700, "dark"),
+    ("fleet-light", "/", 1360, 900, "light"),
+    ("fleet-dark", "/", 1360, 900, "dark"),
     ("phone", "/", 360, 760, "light"),
     ("loading", "/?host=ct201", 1360, 700, "dark"),
     ("failed", "/?host=ct200", 1360, 700, "light"),
+    ("not-answering", "/?host=ct204", 1360, 800, "dark"),
+    ("unreachable", "/?host=lab-1", 1360, 800, "light"),
     ("serving", "/?host=ct203", 1360, 800, "light"),
 )
 _LIVE = "document.getElementById('live-words').textContent === 'live'"

@@ -87,10 +87,10 @@ def page(names: dict[str, str]) -> str:
     parts = [filled((HOME / "alerts.head.md").read_text(), names)]
     contents = [yaml.safe_load(source.read_text()) for source in sources()]
     rows = [row for content in contents for row in content.get("alerts", [])]
-    lines = ["| alert | severity | for | what |", "|---|---|---|---|"]
+    lines = ["| alert | severity | waits | what |", "|---|---|---|---|"]
     for row in rows:
         link = f"[{row['alert']}](#{row['alert'].lower()})"
-        lines.append(f"| {link} | {row['severity']} | {row.get('for', '0')} | {row['what']} |")
+        lines.append(f"| {link} | {row['severity']} | {row.get('for', '')} | {row['what']} |")
     parts.append("\n".join(lines))
     for content in contents:
         if "alerts" in content:
@@ -100,8 +100,9 @@ def page(names: dict[str, str]) -> str:
 
 def _section(row: dict[str, str], names: dict[str, str]) -> str:
     command = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: found[1].upper(), row["command"])
+    waits = f"Waits {row['for']}: {row['waits']}\n\n" if "for" in row else ""
     return filled(
-        f"### {row['alert']}\n\n**{row['severity']}**, for {row.get('for', '0')}. {row['what']}\n\n{row['why'].strip()}\n\n"
+        f"### {row['alert']}\n\n**{row['severity']}**. {row['what']}\n\n{row['why'].strip()}\n\n{waits}"
         f"    {command}\n\n{row['runbook'].strip()}\n\n"
         f"<details><summary>Expression</summary>\n\n```promql\n{row['expr'].strip()}\n```\n\n</details>",
         names,

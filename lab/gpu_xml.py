@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from html import escape  # that of xml.sax brings HTTP and TLS along, and every look at a host starts this program
 from typing import Any
-from xml.sax.saxutils import escape
 
 from gpu_state import Gpu, Host
 
@@ -37,7 +37,7 @@ def document(host: Host, gpus: Sequence[Gpu]) -> Iterator[str]:
 
 
 def element(depth: int, name: str, text: object) -> str:
-    return "\t" * depth + f"<{name}>{escape(str(text))}</{name}>"
+    return "\t" * depth + f"<{name}>{escape(str(text), quote=False)}</{name}>"
 
 
 def lines(depth: int, above: str, elements: Sequence[Element], fields: dict[str, str]) -> Iterator[str]:

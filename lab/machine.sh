@@ -21,7 +21,7 @@ ssh_to() {
 }
 
 wait_ssh() {
-  local deadline=$((SECONDS + 90))
+  local deadline=$((SECONDS + 300))
   while [ $SECONDS -lt $deadline ]; do
     ssh_to "$1" true 2>/dev/null && return
     alive "$1" || break
@@ -205,7 +205,7 @@ crash_host() { # killing nspawn would not do: the host's own PID 1 lives on
 boot_id() { ssh_to "$1" cat /proc/sys/kernel/random/boot_id 2>/dev/null || true; }
 
 reboot_host() {
-  local before now deadline=$((SECONDS + 90))
+  local before now deadline=$((SECONDS + 300))
   before=$(boot_id "$1")
   ssh_to "$1" systemctl reboot 2>/dev/null || true
   until now=$(boot_id "$1") && [ -n "$now" ] && [ "$now" != "$before" ]; do

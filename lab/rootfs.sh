@@ -6,8 +6,9 @@
 
 readonly CACHE=/var/cache/ddtree-lab
 readonly PACKAGES=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,udev,kmod,openssh-server,python3,python3-apt,python3-venv,python3-pip,iproute2,iputils-ping,procps,ca-certificates,curl,sudo,rsync,nftables,less
-# What role monitoring asks for is there already, stopped: no test waits for a package source.
+# What role monitoring and tests ask for is there already, stopped: no test waits for a package source.
 readonly MONITORS=prometheus,prometheus-alertmanager,prometheus-node-exporter,prometheus-blackbox-exporter
+readonly GATEWAY=systemd-journal-remote
 
 install_tools() {
   local missing=() pair
@@ -71,7 +72,7 @@ bootstrap() {
   local root=$1 suite
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
   # shellcheck disable=SC2046 # one file a word
-  mmdebstrap --quiet --variant=minbase --include="$PACKAGES,$MONITORS" --dpkgopt='path-exclude=/usr/share/man/*' \
+  mmdebstrap --quiet --variant=minbase --include="$PACKAGES,$MONITORS,$GATEWAY" --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/javascript/*' --dpkgopt='path-exclude=/usr/share/nodejs/*' \
     "$suite" "$root" $(package_sources) >"$CACHE/build.log" 2>&1 ||
@@ -109,6 +110,7 @@ configure_system() {
   systemctl --root="$root" --quiet enable systemd-networkd
   systemctl --root="$root" --quiet mask console-getty.service getty.target
   for unit in ${MONITORS//,/ }; do systemctl --root="$root" --quiet disable "$unit.service"; done
+  systemctl --root="$root" --quiet disable systemd-journal-gatewayd.socket systemd-journal-remote.socket systemd-journal-upload.service
   install -m 755 /dev/stdin "$root/usr/local/sbin/lab-init" <<'INIT'
 #!/bin/sh
 # systemd-nspawn mounts cgroup v1 controllers read-only: make our own subtree writable, then become systemd.

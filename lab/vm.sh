@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # A lab host with a kernel of its own (qemu): for what nspawn hosts can't show, such as a kernel log, the OOM killer and cgroup2
 # alone. Sourced by hosts.sh.
+# It goes first on a busy machine: emulation is slow enough by itself.
 #
 # It stands on the same root file system as the others, as an image that all labs read, below an overlay on a disk of its own.
 # Emulated, since KVM is often missing or broken where CI runs; DDTREE_LAB_ACCEL=kvm asks for it. Its link has the name that nspawn would give, so cut, plug and delay are the same.
@@ -139,7 +140,9 @@ start_vm() { # host: qemu in the host's cgroup, with its identity as a second ar
   ip link set "$tap" mtu "$(<"$STATE/mtu")" master "$(bridge)" up
   (
     mkdir -p "$CGROUP/$host" && echo "$BASHPID" >"$CGROUP/$host/cgroup.procs"
-    exec setsid qemu-system-x86_64 -accel "${DDTREE_LAB_ACCEL:-tcg,tb-size=256}" -cpu max -smp 2 -m "$VM_MEMORY_MIB" -M q35 -nodefaults \
+    # Where the scheduler groups by session, a process's own priority counts for nothing beside other sessions (sched(7)).
+    exec setsid sh -c 'echo -10 2>/dev/null >/proc/self/autogroup; exec "$@"' vm \
+      nice -n -10 qemu-system-x86_64 -accel "${DDTREE_LAB_ACCEL:-tcg,tb-size=256}" -cpu max -smp 2 -m "$VM_MEMORY_MIB" -M q35 -nodefaults \
       -no-user-config -display none -serial "file:$directory/console.log" -kernel "$files/kernel" -initrd "$directory/initrd" \
       -append "console=ttyS0 quiet net.ifnames=0 mitigations=off" \
       -drive "file=$files/root.ext4,format=raw,if=none,id=root,readonly=on" -device virtio-blk-pci,drive=root \

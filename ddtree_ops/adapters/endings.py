@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
-from ddtree_ops.errors import HostCommandFailed, HostTimedOut
+from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed
+
+CHUNK = 65536
+MOST_WORDS_BYTES = 1 << 16  # of its standard error: what a program that failed says of it
 
 
 def judged(host: str, done: Completed) -> Completed:
@@ -22,12 +27,54 @@ def ended_with(host: str, argv: tuple[str, ...], code: int, output: str) -> Host
     return HostCommandFailed(text, evidence=tuple(lines[-20:]))
 
 
-def timed_out(host: str, command: Command) -> HostTimedOut:
-    """No end in time."""
-    text = f"{host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}"
-    return HostTimedOut(text, hint="the host may be overloaded or frozen")
+@contextmanager
+def bounded(host: str, command: Command, most_bytes: int) -> Iterator[None]:
+    """Around a command of which TimeoutError means no end in time, OverflowError more output than `most_bytes` (see whole()).
+
+    Raises HostTimedOut, HostCommandFailed.
+    """
+    try:
+        yield
+    except TimeoutError as error:
+        text = f"{host}: no end after {command.timeout:g} s: {shlex.join(command.argv)}"
+        raise HostTimedOut(text, hint="the host may be overloaded or frozen") from error
+    except OverflowError as error:
+        raise HostCommandFailed(f"{host}: `{command.argv[0]}` prints more than {most_bytes >> 20} MiB") from error
 
 
-def too_long(host: str, command: Command, most_bytes: int) -> HostCommandFailed:
-    """More output than `most_bytes`."""
-    return HostCommandFailed(f"{host}: `{command.argv[0]}` prints more than {most_bytes >> 20} MiB")
+def whole(pieces: Iterable[bytes], most_bytes: int) -> bytes:
+    """All pieces in one. Raises OverflowError beyond `most_bytes`, before the rest is read."""
+    parts: list[bytes] = []
+    size = 0
+    for data in pieces:
+        parts.append(data)
+        size += len(data)
+        if size > most_bytes:
+            raise OverflowError
+    return b"".join(parts)
+
+
+class Words:
+    """The beginning of what a program says on its standard error."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+
+    def keep(self, data: bytes) -> None:
+        """What came; dropped once there is enough."""
+        if len(self._kept) < MOST_WORDS_BYTES:
+            self._kept += data
+
+    def __str__(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+
+def lost(host: str, error: Exception | None = None) -> Unreachable:
+    """The connection to the host broke off."""
+    why = f": {reason(error)}" if error else ""
+    return Unreachable(f"{host}: the connection was lost{why}", hint="is the host still up?")
+
+
+def reason(error: Exception) -> str:
+    """Why a connection failed; many such errors say nothing."""
+    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from urllib.parse import SplitResult, urlencode, urlsplit
 
+from ddtree_ops.adapters.endings import lost, reason
 from ddtree_ops.adapters.gateway_time import since_us
 from ddtree_ops.errors import HostCommandFailed, Unreachable, UsageError
 from ddtree_ops.triage.forms.export_entries import merged
@@ -85,7 +86,7 @@ def _answer(
         answer = connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(
-            f"{address.netloc}: no answer from systemd-journal-gatewayd: {_reason(error)}",
+            f"{address.netloc}: no answer from systemd-journal-gatewayd: {reason(error)}",
             hint="systemctl start systemd-journal-gatewayd.socket",
         ) from error
     if answer.status != http.client.OK:
@@ -101,11 +102,7 @@ def _body(name: str, answer: http.client.HTTPResponse) -> Iterator[bytes]:
         try:
             data = answer.read1(CHUNK)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise Unreachable(f"{name}: the connection was lost: {_reason(error)}") from error
+            raise lost(name, error) from error
         if not data:
             return
         yield data
-
-
-def _reason(error: Exception) -> str:
-    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__

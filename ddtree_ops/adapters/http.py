@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ddtree_ops.adapters.bounded_http import GONE, exchange
+from ddtree_ops.adapters.endings import lost
 from ddtree_ops.errors import Unreachable
 from ddtree_ops.ports import HttpRequest, HttpResponse
 
@@ -34,7 +35,7 @@ class TunnelledHttp:
             raise
         except GONE as error:
             if not channel.get_transport().is_active():
-                raise Unreachable(f"{self._shell.host}: the connection was lost: {error}") from error
+                raise lost(self._shell.host, error) from error
             # The server went away in the middle of the answer: for the caller that is the same as nobody there.
             return HttpResponse(0, b"", time.monotonic() - start)
         finally:
@@ -53,4 +54,4 @@ class TunnelledHttp:
                 return None
             raise Unreachable(f"{self._shell.host}: sshd forbids forwarding: {error.text}") from error
         except (paramiko.SSHException, OSError, EOFError) as error:
-            raise Unreachable(f"{self._shell.host}: the connection was lost: {error}") from error
+            raise lost(self._shell.host, error) from error

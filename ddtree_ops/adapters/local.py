@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ddtree_ops.adapters.endings import judged, timed_out, too_long
+from ddtree_ops.adapters.endings import bounded, judged, whole
 from ddtree_ops.adapters.local_process import Exchange, exit_status, start, stop
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.ports import Command, Completed, Stream
@@ -32,6 +32,7 @@ class LocalShell:
     def run(self, command: Command) -> Completed:
         """Raises HostTimedOut, HostCommandFailed, also for a program that isn't there."""
         begin = time.monotonic()
+        deadline = begin + command.timeout
         try:
             process = start(command.argv, subprocess.DEVNULL)
         except OSError as error:
@@ -40,12 +41,9 @@ class LocalShell:
         exchange = Exchange(process)
         most = min(command.most_bytes, self._most_bytes)
         try:
-            stdout = exchange.all_output(begin + command.timeout, most)
-            code = exit_status(process.wait(max(0.0, begin + command.timeout - time.monotonic())))
-        except (TimeoutError, subprocess.TimeoutExpired) as error:
-            raise timed_out(self.host, command) from error
-        except OverflowError as error:
-            raise too_long(self.host, command, most) from error
+            with bounded(self.host, command, most):
+                stdout = whole(exchange.pieces(deadline), most)
+                code = exit_status(process, deadline)
         finally:
             exchange.close()
             stop(process)

@@ -10,13 +10,17 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-CHUNK = 65536
-MOST_WORDS_BYTES = 1 << 16  # of its standard error: what a program that failed says of it
+from ddtree_ops.adapters.endings import CHUNK, Words
+
 _ENDED_BY_SIGNAL = 128
 
 
 def start(argv: tuple[str, ...], stdin: int) -> subprocess.Popen[bytes]:
-    """In a session of its own, so that stop() reaches its children; messages in English. Raises OSError."""
+    """In a session of its own, so that stop() reaches its children; messages in English. Raises OSError.
+
+    In `/`, as a login on a host has a directory of its own: ours may be one that our user can't enter (root's home, after runuser),
+    and find, for one, fails there.
+    """
     return subprocess.Popen(
         argv,
         stdin=stdin,
@@ -24,6 +28,7 @@ def start(argv: tuple[str, ...], stdin: int) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
+        cwd="/",
         env=_environment(),
     )
 
@@ -43,8 +48,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(1.0)
 
 
-def exit_status(code: int) -> int:
-    """As a shell and sshd's callers see it: 128 + the number for an end by a signal."""
+def exit_status(process: subprocess.Popen[bytes], deadline: float | None = None) -> int:
+    """How it ended, as shells say it: 128 + the number for an end by a signal. Raises TimeoutError at the deadline."""
+    try:
+        code = process.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError from error
     return _ENDED_BY_SIGNAL - code if code < 0 else code
 
 
@@ -53,7 +62,7 @@ class Exchange:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._error = bytearray()
+        self._words = Words()
         self._open = selectors.DefaultSelector()
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
@@ -72,23 +81,12 @@ class Exchange:
                     self._open.unregister(key.fd)
                 elif key.data:
                     yield data
-                elif len(self._error) < MOST_WORDS_BYTES:
-                    self._error += data
-
-    def all_output(self, deadline: float, most_bytes: int) -> bytes:
-        """Standard output as a whole. Raises TimeoutError; OverflowError beyond `most_bytes`."""
-        parts: list[bytes] = []
-        size = 0
-        for data in self.pieces(deadline):
-            parts.append(data)
-            size += len(data)
-            if size > most_bytes:
-                raise OverflowError
-        return b"".join(parts)
+                else:
+                    self._words.keep(data)
 
     def said(self) -> str:
         """Standard error, as far as it was read and kept."""
-        return self._error.decode("utf-8", "replace")
+        return str(self._words)
 
     def close(self) -> None:
         self._open.close()

@@ -24,7 +24,7 @@ class LocalStream:
     def chunks(self) -> Iterator[bytes]:
         """Bytes as they come. Raises HostCommandFailed if the program ended badly of its own."""
         yield from self._exchange.pieces(None)
-        code = exit_status(self._process.wait())
+        code = exit_status(self._process)
         if code != 0 and not self._closed.is_set():
             raise ended_with(self._host, self._argv, code, self._exchange.said())
 

@@ -9,12 +9,14 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ddtree_ops.adapters.endings import ended_with, judged, timed_out, too_long
+from ddtree_ops.adapters.channel_exchange import ChannelExchange
+from ddtree_ops.adapters.endings import bounded, ended_with, judged, lost, whole
+from ddtree_ops.adapters.sessions import RefusedError, Sessions, patiently
 from ddtree_ops.adapters.ssh_connect import connect
-from ddtree_ops.errors import DdtreeOpsError, Unreachable
+from ddtree_ops.errors import DdtreeOpsError, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed, Stream
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
     from ddtree_ops.fleet.inventory import Host
 
-CHUNK = 65536
-MOST_WORDS_BYTES = 1 << 20  # of what a program that failed says of it
 STATUS_SECONDS = 5.0
 
 
@@ -37,6 +37,7 @@ class SshShell:
         self._connection: Any = None
         self._closed = False
         self._early: DdtreeOpsError | None = None
+        self._sessions = Sessions()
 
     @property
     def host(self) -> str:
@@ -94,42 +95,51 @@ class SshShell:
     def run(self, command: Command) -> Completed:
         start = time.monotonic()
         deadline = start + command.timeout
-        channel = self._open(self._privileged(command.argv))
-        try:
-            stdout = _drain(channel, channel.recv, deadline, command.most_bytes)
-            stderr = _drain(channel, channel.recv_stderr, deadline, command.most_bytes)
-            status = _exit_status(channel, deadline)
-        except TimeoutError as error:
-            raise timed_out(self.host, command) from error
-        except OverflowError as error:
-            raise too_long(self.host, command, command.most_bytes) from error
-        finally:
-            _close(channel)
+        with bounded(self.host, command, command.most_bytes), self._sessions.for_command(deadline):
+            channel = self._open(self._privileged(command.argv), deadline)
+            exchange = ChannelExchange(channel)
+            try:
+                stdout = whole(exchange.pieces(deadline), command.most_bytes).decode("utf-8", "replace")
+                status = _exit_status(channel, deadline)
+            finally:
+                _close(channel)
         if status == -1:  # paramiko's value when the channel closed without an exit status
-            raise Unreachable(f"{self.host}: the connection was lost", hint="is the host still up?")
-        return judged(self.host, Completed(command, status, _text(stdout), _text(stderr), time.monotonic() - start))
+            raise lost(self.host)
+        return judged(self.host, Completed(command, status, stdout, exchange.said(), time.monotonic() - start))
 
     @contextmanager
     def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
-        channel = self._open(self._privileged(argv))
-        stream = _ChannelStream(self.host, argv, channel)
-        try:
-            yield stream
-        finally:
-            stream.close()
+        deadline = time.monotonic() + self._connect_timeout
+        with ExitStack() as place:
+            try:
+                place.enter_context(self._sessions.for_stream(deadline))
+            except TimeoutError as error:
+                text = f"{self.host}: too many programs are followed over one connection for one more: {argv[0]}"
+                raise HostTimedOut(text) from error
+            stream = _ChannelStream(self.host, argv, self._open(self._privileged(argv), deadline))
+            try:
+                yield stream
+            finally:
+                stream.close()
 
     def _privileged(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         return ("sudo", "-n", "--", *argv) if self._host.connection.become else argv
 
-    def _open(self, argv: tuple[str, ...]) -> Any:
+    def _open(self, argv: tuple[str, ...], deadline: float) -> Any:
         import paramiko
 
+        def open_session() -> Any:
+            return self.channel(lambda transport: transport.open_session(timeout=self._connect_timeout))
+
         try:
-            channel = self.channel(lambda transport: transport.open_session(timeout=self._connect_timeout))
+            channel = patiently(open_session, deadline)
             channel.settimeout(self._connect_timeout)
             channel.exec_command(shlex.join(argv))
+        except RefusedError as error:
+            text = f"{self.host}: sshd opens no session for `{argv[0]}` over this connection: {error}"
+            raise HostTimedOut(text, hint="MaxSessions in its sshd_config; 10 are enough") from error
         except (paramiko.SSHException, OSError, EOFError) as error:
-            raise Unreachable(f"{self.host}: the connection was lost: {error}", hint="is the host still up?") from error
+            raise lost(self.host, error) from error
         return channel
 
 
@@ -146,27 +156,19 @@ class _ChannelStream:
         self._host = host
         self._argv = argv
         self._channel = channel
+        self._exchange = ChannelExchange(channel)
         self._closed = threading.Event()
 
     def chunks(self) -> Iterator[bytes]:
         self._channel.settimeout(None)
-        while not self._closed.is_set():
-            try:
-                data = self._channel.recv(CHUNK)
-            except (OSError, EOFError) as error:
-                if self._closed.is_set():
-                    return
-                raise Unreachable(f"{self._host}: the connection was lost: {error}") from error
-            if not data:
-                self._check_end()
-                return
-            yield data
+        yield from self._exchange.pieces(None)
+        self._check_end()
 
     def send(self, data: bytes) -> None:
         try:
             self._channel.sendall(data)
         except (OSError, EOFError) as error:
-            raise Unreachable(f"{self._host}: the connection was lost: {error}") from error
+            raise lost(self._host, error) from error
 
     def close(self) -> None:
         self._closed.set()
@@ -180,17 +182,9 @@ class _ChannelStream:
         self._channel.status_event.wait(STATUS_SECONDS)
         status = self._channel.exit_status
         if status == -1:
-            raise Unreachable(f"{self._host}: the connection was lost", hint="is the host still up?")
+            raise lost(self._host)
         if status != 0:
-            raise ended_with(self._host, self._argv, status, self._said())
-
-    def _said(self) -> str:
-        """Its standard error."""
-        try:
-            data = _drain(self._channel, self._channel.recv_stderr, time.monotonic() + STATUS_SECONDS, MOST_WORDS_BYTES)
-        except (TimeoutError, OverflowError):
-            return "what it says has no end"
-        return _text(data).strip()
+            raise ended_with(self._host, self._argv, status, self._exchange.said())
 
 
 def _close(channel: Any) -> None:
@@ -199,27 +193,7 @@ def _close(channel: Any) -> None:
         channel.close()
 
 
-def _drain(channel: Any, receive: Any, deadline: float, most_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while size <= most_bytes:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        channel.settimeout(left)
-        data = receive(CHUNK)
-        if not data:
-            return b"".join(parts)
-        parts.append(data)
-        size += len(data)
-    raise OverflowError
-
-
 def _exit_status(channel: Any, deadline: float) -> int:
     if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
         raise TimeoutError
     return int(channel.recv_exit_status())
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ddtree_ops.adapters.endings import reason
 from ddtree_ops.errors import AuthRejected, DdtreeOpsError, HostKeyRejected, Unreachable
 
 if TYPE_CHECKING:
@@ -120,9 +121,7 @@ def _reason(error: Exception) -> str:
     errors = getattr(error, "errors", None)  # NoValidConnectionsError: one reason per address
     if errors:
         return "; ".join(sorted({str(one.strerror or one) for one in errors.values()}))
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return str(error) or type(error).__name__
+    return reason(error)
 
 
 def _known_name(connection: Any) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ddtree_ops.cli.checkup import Check
-from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed
-from ddtree_ops.ports import Command, HttpRequest
+from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, HostTimedOut
+from ddtree_ops.ports import HttpRequest
 
 if TYPE_CHECKING:
+    from ddtree_ops.cli.exporter_on_host import ExporterUnit
     from ddtree_ops.exporter.metric_names.drift import Outcome, Page
     from ddtree_ops.exporter.metric_names.needs import Need
     from ddtree_ops.fleet.inventory import Host
@@ -20,13 +21,9 @@ MOST_BYTES = 16 << 20
 _MOST_NAMES = 20
 _MOST_TOLD = 3
 _PLAYBOOK = "ANSIBLE_CONFIG=deploy/ansible.cfg ansible-playbook -i INVENTORY deploy/playbooks/monitoring.yml"
-# Where role `monitoring` puts it. Without --state it counts nothing and keeps nothing.
-_ONCE = Command(
-    ("runuser", "-u", "ddtree-exporter", "--", "/opt/ddtree/exporter/venv/bin/ddtree-ops", "exporter", "--once"),
-    ok=frozenset({0}),
-    timeout=60.0,
-    most_bytes=MOST_BYTES,
-)
+_JOURNAL = "look on the host: systemctl status ddtree-exporter; journalctl -u ddtree-exporter -n 50"
+_ONCE_SECONDS = 60.0
+_NOBODY = "nobody answers"
 
 
 def checks(hosts: Sequence[Host]) -> Iterator[Check]:
@@ -71,14 +68,56 @@ def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator
         return
     body = _get(server, host.monitoring.exporter_port)
     if isinstance(body, str):
-        printed = _once(server)
-        if printed is None:
-            text = f"/metrics on port {host.monitoring.exporter_port}: {body}"
-            yield Check(host.name, "exporter", False, text, f"install it: {_PLAYBOOK}")
-            return
-        body = printed
+        yield from _of_closed_exporter(host, server, needed, body)
+        return
     page = read_page(body)
     yield from _told(host.name, "exporter", f"ddtree-ops {_exporter_version(page)}", of_exporter(needed, page))
+
+
+def _of_closed_exporter(host: Host, server: Server, needed: Sequence[Need], answer: str) -> Iterator[Check]:
+    """Where its page doesn't come: a fault, or one that is meant for others. Of the latter only the version's names are judged."""
+    from ddtree_ops.cli.exporter_on_host import WITH_STATE, exporter_unit, printed_once
+    from ddtree_ops.exporter.metric_names.drift import of_exporter, read_page
+
+    unit = exporter_unit(server.shell)
+    why = _closed(host, unit, answer)
+    fault = _fault(host, unit, answer) or (None if why else ("that isn't the page of an exporter that is well", _JOURNAL))
+    if fault:
+        text, fix = fault
+        yield Check(host.name, "exporter", False, f"/metrics on port {host.monitoring.exporter_port}: {answer}; {text}", fix)
+        return
+    try:
+        page = read_page(printed_once(server.shell, _ONCE_SECONDS, MOST_BYTES))
+    except (HostCommandFailed, HostTimedOut) as error:
+        yield Check(host.name, "exporter", True, f"not known: {why}, and `exporter --once` on the host failed: {error.message}")
+        return
+    yield Check(host.name, "exporter", True, f"runs, but its page isn't read: {why}; below is what `exporter --once` has there")
+    version = f"ddtree-ops {_exporter_version(page)}, by --once"
+    yield from _told(host.name, "exporter", version, of_exporter(needed, page, not_run=WITH_STATE))
+
+
+def _fault(host: Host, unit: ExporterUnit, answer: str) -> tuple[str, str] | None:
+    """What is wrong by its unit, and the fix. One that answers without a unit was installed by other means."""
+    from ddtree_ops.units.systemctl import Active
+
+    if not unit.exists:
+        return ("it isn't installed", f"install it: {_PLAYBOOK}") if answer == _NOBODY else None
+    if unit.active not in (Active.ACTIVE, Active.RELOADING, Active.REFRESHING):
+        return f"its unit is {unit.active}", _JOURNAL
+    if unit.port not in (None, host.monitoring.exporter_port):
+        return f"it listens on port {unit.port}, not on ddtree_monitoring.exporter_port", f"let it follow the inventory: {_PLAYBOOK}"
+    return None
+
+
+def _closed(host: Host, unit: ExporterUnit, answer: str) -> str:
+    """Why an exporter that is well doesn't show us its page; empty if there is no reason."""
+    from ddtree_ops.fleet.monitoring import Scheme
+
+    if not unit.on_loopback:
+        return f"it listens on {unit.address} alone"
+    if answer == "HTTP 401" or (answer != _NOBODY and (unit.guarded or host.monitoring.scheme is Scheme.HTTPS)):
+        return "it asks for TLS or a password"
+    return ""
 
 
 def _told(where: str, what: str, version: str, outcomes: Sequence[Outcome]) -> Iterator[Check]:
@@ -118,15 +157,7 @@ def _get(server: Server, port: int) -> bytes | str:
         return str(error)
     if response.status == 200:
         return response.body
-    return f"HTTP {response.status}" if response.status else response.problem or "nobody answers"
-
-
-def _once(server: Server) -> bytes | None:
-    """What the exporter prints by itself, where it answers only with TLS or a password; None where it isn't installed."""
-    try:
-        return server.shell.run(_ONCE).stdout.encode()
-    except HostCommandFailed:
-        return None
+    return f"HTTP {response.status}" if response.status else response.problem or _NOBODY
 
 
 def _sglang_version(server: Server) -> str:

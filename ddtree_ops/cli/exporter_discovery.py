@@ -13,8 +13,8 @@ from ddtree_ops.errors import DdtreeOpsError, UsageError
 
 if TYPE_CHECKING:
     from ddtree_ops.exporter.collector import Collector
-    from ddtree_ops.exporter.discovery.file_sd import FileTargets
     from ddtree_ops.exporter.discovery.targets import Discovery
+    from ddtree_ops.exporter.repeating import Repeating
     from ddtree_ops.exporter.web.routes import Route
 
 STDOUT = Path("-")
@@ -26,7 +26,7 @@ class Told:
 
     discovery: Discovery | None = None
     path: Path | None = None
-    file: FileTargets | None = None
+    file: Repeating | None = None
 
     @property
     def collectors(self) -> Sequence[Collector]:
@@ -97,12 +97,12 @@ def told(inventory: Path | None, file_sd: Path | None) -> Told:
         return Told()
     if file_sd is not None and file_sd != STDOUT and file_sd.suffix != ".json":
         raise UsageError(f"{file_sd}: Prometheus tells by the name that a file is JSON", hint="give a name that ends in .json")
-    from ddtree_ops.exporter.discovery.file_sd import FileTargets
+    from ddtree_ops.exporter.discovery.file_sd import following
     from ddtree_ops.exporter.discovery.targets import Discovery
 
     discovery = Discovery(inventory)
-    following = None if file_sd is None or file_sd == STDOUT else FileTargets(discovery, file_sd)
-    return Told(discovery, file_sd, following)
+    file = None if file_sd is None or file_sd == STDOUT else following(discovery, file_sd)
+    return Told(discovery, file_sd, file)
 
 
 def _unwritable(path: Path | None, error: OSError) -> DdtreeOpsError:

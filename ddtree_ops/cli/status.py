@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ddtree_ops.cli import options
+from ddtree_ops.errors import UsageError
 from ddtree_ops.fleet import places
 
 if TYPE_CHECKING:
@@ -28,6 +30,16 @@ Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its s
 """
 
 
+class _Seconds(click.FloatRange):
+    """`nan` lies in no range, but is neither above nor below one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is no number of seconds", param, ctx)
+        return number
+
+
 @click.command(epilog=EPILOG)
 @options.hosts
 @options.inventory
@@ -38,7 +50,7 @@ Exit codes: 0 every host serves, 1 one does not; 3 one can't be reached, 2 its s
 )
 @click.option(
     "--interval",
-    type=click.FloatRange(0.5, 60.0),
+    type=_Seconds(0.5, 60.0),
     default=2.0,
     show_default=True,
     metavar="SECONDS",
@@ -53,6 +65,8 @@ def command(
     and drift: what differs from the current release as it was staged.
     """
     if watch:
+        if verify:
+            raise UsageError("--watch looks at what changes while one looks on", hint="ask for --verify without --watch")
         from ddtree_ops.cli.status_watch import watch as watched
 
         return watched(inventory, hosts, group, form, interval)

@@ -18,8 +18,6 @@ import click
 from ddtree_ops.cli.errors import INTERRUPTED
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ddtree_ops.exporter.collector import Collector
     from ddtree_ops.exporter.metric import Sample
     from ddtree_ops.exporter.sight.model import HostSight
@@ -97,35 +95,30 @@ def _collectors(target: Target, interval: float) -> tuple[Collector, ...]:
 
 def _draw(look: Look, interval: float) -> None:
     from rich.console import Console
-    from rich.live import Live
 
     from ddtree_ops.cli.watch_pause import pause
-    from ddtree_ops.cli.watch_row import rows
-    from ddtree_ops.cli.watch_table import table
+    from ddtree_ops.cli.watch_screen import Screen
+    from ddtree_ops.cli.watch_table import table, worst
 
     console = Console(highlight=False)
-    symbols = console.encoding.lower().startswith("utf")
+    screen, symbols = Screen(console), console.encoding.lower().startswith("utf")
 
-    def drawn() -> RenderableType:
+    def draw() -> None:
         now, sights = look()
-        return table(rows(sights), now, console.size.width, console.size.height, symbols)
-
-    live = Live(drawn(), console=console, auto_refresh=False, redirect_stderr=False, redirect_stdout=False)
-
-    def shown() -> None:
-        console.show_cursor(True)
+        screen.draw(lambda width, height: table(worst(sights), now, width, height, symbols))
 
     def resumed() -> None:
-        console.show_cursor(False)
-        live.update(drawn(), refresh=True)
+        screen.begin()
+        draw()
 
     try:
-        with pause(shown, resumed) as until_next, until_next.stoppable(), live:
+        with pause(screen.end, resumed) as until_next, until_next.stoppable():
+            screen.begin()
             while True:
+                draw()
                 until_next.wait(interval)
-                live.update(drawn(), refresh=True)
-    finally:  # a Ctrl-C in the middle of Live's own beginning or end would leave the terminal without one
-        console.show_cursor(True)
+    finally:
+        screen.end()
 
 
 def _tell(look: Look, interval: float, form: str) -> None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ddtree_ops.cli.watch_row import STATES, Row, blocks, detail, failure, release, requests
-from ddtree_ops.exporter.sight.model import State
-from ddtree_ops.exporter.sight.words import number, plain
+from ddtree_ops.cli.watch_signs import SHAPES, STYLES, blocks
+from ddtree_ops.exporter.sight.model import HostSight, State
+from ddtree_ops.exporter.sight.order import counts, worst_first
+from ddtree_ops.exporter.sight.row import STATES, Row, rows
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import OverflowMethod, RenderableType
     from rich.text import Text
 
 GAP = 2
 BAR = 12
-LEAST_DETAIL, MOST_DETAIL = 18, 44
-_STATE_WIDTH = max(len(word) for _, _, word, _ in STATES.values()) + 2
-OTHER_LINES = 4  # heading, counts, cursor, and one to spare
+LEAST_DETAIL, MOST_DETAIL, MOST_HOST = 18, 44, 40
+_STATE_WIDTH = max(len(word) for word, _ in STATES.values()) + 2
+_OTHER_LINES = 3  # heading, cursor, and one to spare
 
 
 @dataclass(frozen=True)
@@ -30,88 +31,93 @@ class Column:
     words: Callable[[Row, float], str]
     weight: int
     right: bool = False
-    style: Callable[[Row], str] = lambda _row: ""
+    warned: Callable[[Row], bool] = lambda _row: False
 
 
-def _warned(value: Callable[[Row], object]) -> Callable[[Row], str]:
-    return lambda row: "yellow" if value(row) else ""
+def _percent(row: Row, _now: float) -> str:
+    return "" if row.percent is None else f"{row.percent}%"
 
 
+LOAD, FAILURE = Column("Load", _percent, 2), Column("Last failure", Row.last_failure, 1)
 COLUMNS = (
-    Column("Load", lambda row, _: _percent(row), 2),
-    Column("Run/queue", lambda row, _: requests(row), 3, True, _warned(lambda row: row.server.traffic.queued)),
-    Column("Tok/s", lambda row, _: number(row.server.traffic.tokens, 1), 4, True),
-    Column("", lambda row, _: blocks(row.server.traffic.tokens_series), 9),
-    Column("Accept", lambda row, _: number(row.server.traffic.acceptance, 2), 5, True),
-    Column("", lambda row, _: blocks(row.server.traffic.acceptance_series), 10),
-    Column("Restarts", lambda row, _: number(row.server.restarts), 6, True, _warned(lambda row: row.server.restarts)),
-    Column("Drift", lambda row, _: number(row.sight.drift_items), 7, True, _warned(lambda row: row.sight.drift_items)),
-    Column("Last failure", failure, 1),
-    Column("Model", lambda row, _: plain(row.server.settings.model or "–", 40), 11),
-    Column("Release", lambda row, _: release(row), 12),
+    LOAD,
+    Column("Run/queue", lambda row, _: f"{row.running}/{row.queued}", 3, True, lambda row: row.waits),
+    Column("Tok/s", lambda row, _: row.tokens, 4, True),
+    Column("", lambda row, _: blocks(row.tokens_series), 9),
+    Column("Accept", lambda row, _: row.acceptance, 5, True),
+    Column("", lambda row, _: blocks(row.acceptance_series), 10),
+    Column("Restarts", lambda row, _: row.restarts, 6, True, lambda row: row.restarted),
+    Column("Drift", lambda row, _: row.drift, 7, True, lambda row: row.drifted),
+    FAILURE,
+    Column("Model", lambda row, _: row.model[:40], 11),
+    Column("Release", lambda row, _: row.release[:60], 12),
 )
+
+
+def worst(sights: Iterable[HostSight]) -> list[Row]:
+    """The rows of all servers as the page has them, worst first."""
+    return sorted((row for sight in sights for row in rows(sight)), key=lambda row: worst_first(row.state, row.host))
 
 
 def fitting(rows: Sequence[Row], now: float, width: int, columns: Sequence[Column] = COLUMNS) -> tuple[Column, ...]:
     """The columns beside host and state that leave room for what the state means."""
-    host = max((len(row.name) for row in rows), default=0) + GAP
-    told = min(MOST_DETAIL, max((len(detail(row, now)) for row in rows), default=0))
+    host = min(_most_host(width), max((len(row.host) for row in rows), default=0)) + GAP
+    told = min(MOST_DETAIL, max((len(detail(row, now, columns)) for row in rows), default=0))
     left = width - host - _STATE_WIDTH - GAP - max(LEAST_DETAIL, told)
     shown = []
     for column in sorted(columns, key=lambda one: one.weight):
         cells = max((len(column.words(row, now)) for row in rows), default=0)
         if not cells:
             continue
-        needs = max(cells, len(column.title), BAR + 5 if column.title == "Load" else 0) + GAP
+        needs = max(cells, len(column.title), BAR + 5 if column is LOAD else 0) + GAP
         if needs <= left:
             left -= needs
             shown.append(column)
     return tuple(column for column in columns if column in shown)
 
 
+def _most_host(width: int) -> int:
+    """The state is never pushed out."""
+    return min(MOST_HOST, max(4, width - _STATE_WIDTH - GAP))
+
+
+def detail(row: Row, now: float, columns: Sequence[Column]) -> str:
+    """What the state alone doesn't say; what matters most of the columns that didn't fit is here, too."""
+    load = _percent(row, now) if LOAD not in columns else ""
+    failure = row.last_failure(now) if row.state is State.FAILED and FAILURE not in columns else ""
+    return ", ".join(filter(None, (load, *row.details(now), failure)))
+
+
 def table(rows: Sequence[Row], now: float, width: int, height: int, symbols: bool) -> RenderableType:
-    """All of it; `symbols` is whether the terminal's encoding has them."""
+    """All of it, in `height` lines; `symbols` is whether the terminal's encoding has them."""
+    from rich.console import Group
     from rich.table import Table
 
-    shown = rows[: max(1, height - OTHER_LINES)]
+    room = height - _OTHER_LINES
+    shown = rows[: max(1, room - len(_counts(rows, 0, width)))]
     columns = [one for one in fitting(shown, now, width) if symbols or one.title]
+    cut: OverflowMethod = "ellipsis" if symbols else "crop"
     drawn = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, expand=True, header_style="dim")
-    drawn.add_column("Host", no_wrap=True, style="bold")
-    drawn.add_column("State", no_wrap=True, min_width=_STATE_WIDTH)
+    drawn.add_column("Host", no_wrap=True, overflow=cut, style="bold", max_width=_most_host(width))
+    drawn.add_column("State", no_wrap=True, overflow=cut, min_width=_STATE_WIDTH)
     for column in columns:
         drawn.add_column(column.title, no_wrap=True, justify="right" if column.right else "left")
-    drawn.add_column("", no_wrap=True, overflow="ellipsis" if symbols else "crop", ratio=1)
+    drawn.add_column("", no_wrap=True, overflow=cut, ratio=1)
     for row in shown:
-        drawn.add_row(
-            _text(row.name),
-            _state(row, symbols),
-            *(_cell(one, row, now, symbols) for one in columns),
-            _text(detail(row, now), "dim"),
-        )
-    drawn.caption = _counts(rows, len(shown))
-    drawn.caption_justify = "left"
-    drawn.caption_style = "dim"
-    return drawn
-
-
-def _percent(row: Row) -> str:
-    progress = row.server.load.progress
-    return f"{int(progress * 100 + 1e-9)}%" if row.loading and progress is not None else ""
+        state = _text(f"{SHAPES[row.state][not symbols]} {row.word}", STYLES[row.severity])
+        cells = (_cell(one, row, now, symbols) for one in columns)
+        drawn.add_row(_text(row.host, "", symbols), state, *cells, _text(detail(row, now, columns), "dim", symbols))
+    return Group(drawn, _text("\n".join(_counts(rows, len(shown), width)), "dim", symbols))
 
 
 def _cell(column: Column, row: Row, now: float, symbols: bool) -> Text:
     words = column.words(row, now)
-    if column.title != "Load" or not words:
-        return _text(words, column.style(row), symbols)
-    full = round(BAR * (row.server.load.progress or 0))
-    bar = _text(("━" if symbols else "=") * full, STATES[row.server.state][3])
+    if column is not LOAD or row.percent is None:
+        return _text(words, "yellow" if column.warned(row) else "", symbols)
+    full = BAR * row.percent // 100
+    bar = _text(("━" if symbols else "=") * full, STYLES[row.severity])
     bar.append(("━" if symbols else "-") * (BAR - full), "dim")
     return bar.append(f" {words:>4}")
-
-
-def _state(row: Row, symbols: bool) -> Text:
-    shape, plain_shape, word, style = STATES[row.server.state]
-    return _text(f"{shape if symbols else plain_shape} {word}", style)
 
 
 def _text(words: str, style: str = "", symbols: bool = True) -> Text:
@@ -121,8 +127,8 @@ def _text(words: str, style: str = "", symbols: bool = True) -> Text:
     return Text(words if symbols else words.replace("–", "-").encode("ascii", "replace").decode(), style)
 
 
-def _counts(rows: Sequence[Row], shown: int) -> Text:
-    counted = Counter(row.server.state for row in rows)
-    told = ", ".join(f"{counted[state]} {STATES[state][2]}" for state in State if counted[state])
-    hidden = len(rows) - shown
-    return _text(told + (f"; {hidden} of them don't fit" if hidden else "") + ". Ctrl-C ends.")
+def _counts(rows: Sequence[Row], shown: int, width: int) -> list[str]:
+    """Two lines at most, the worst states in the first."""
+    told = ", ".join(f"{count} {STATES[state][0]}" for state, count in counts(row.state for row in rows))
+    hidden = f"{len(rows) - shown} rows don't fit. " if len(rows) > shown else ""
+    return textwrap.wrap(f"{hidden}{told}. Ctrl-C ends.", max(10, width), max_lines=2, placeholder=" …")

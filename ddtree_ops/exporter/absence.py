@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ddtree_ops.errors import HostCommandFailed
-from ddtree_ops.ports import Completed
+from ddtree_ops.ports import Command, Shell
 
-#: Before a command whose messages are read: the login's language must not matter.
-ENGLISH = ("env", "LC_ALL=C.UTF-8")
+# Messages are read: the login's language must not matter.
+_ENGLISH = ("env", "LC_ALL=C.UTF-8")
 # strerror(3) of ENOENT and ENOTDIR
 _ABSENT = ("No such file or directory", "Not a directory")
 
 
-def checked(host: str, done: Completed) -> Completed:
-    """The same answer, if all that failed in it is that something isn't there. Raises HostCommandFailed."""
-    if done.exit_code:
-        for line in done.stderr.splitlines():
-            if line.strip() and not line.rstrip().endswith(_ABSENT):
-                raise HostCommandFailed(f"{host}: {line.strip()[-200:]}")
-    return done
+def told(shell: Shell, *argv: str, seconds: float = 10.0, most_bytes: int = 1 << 20) -> str:
+    """What a program says of what is there; nothing of what isn't. Raises Unreachable; HostCommandFailed if more is wrong."""
+    done = shell.run(Command((*_ENGLISH, *argv), ok=frozenset({0, 1}), timeout=seconds, most_bytes=most_bytes))
+    for line in done.stderr.splitlines() if done.exit_code else ():
+        if line.strip() and not line.rstrip().endswith(_ABSENT):
+            raise HostCommandFailed(f"{shell.host}: {line.strip()[-200:]}")
+    return done.stdout

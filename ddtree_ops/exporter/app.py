@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
+from tornado.ioloop import PeriodicCallback
+
+from ddtree_ops.exporter import memory
 from ddtree_ops.exporter.exposition import CONTENT_TYPE, Exposition
 from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.signals import until_the_end
 from ddtree_ops.exporter.web import address as addresses
 from ddtree_ops.exporter.web.guard import Guard
-from ddtree_ops.exporter.web.listener import Listener
 from ddtree_ops.exporter.web.messages import Response, text
 from ddtree_ops.exporter.web.routes import Route, Routes
+from ddtree_ops.exporter.web.server import Server
 from ddtree_ops.exporter.web.site import Site, own_names
+from ddtree_ops.exporter.web.threads import in_thread
+
+_TRIM_EVERY = timedelta(seconds=5)  # a fifth of a millisecond each time
 
 
 def own_routes(sampler: Sampler) -> tuple[Route, ...]:
@@ -46,12 +53,17 @@ def serve(
     where = addresses.parse(listen)
     guard = Guard(web_config)
     names = own_names() if where.loopback and not guard.authenticates else frozenset()
-    listener = Listener(addresses.listen(where), Site(Routes(*routes), guard, names))
-    wait = until_the_end(lambda: _reread(guard, reread))
-    threading.Thread(target=listener.serve, name="listener", daemon=True).start()
-    ready(listener.address)
-    wait()
-    listener.close()
+    sockets = addresses.listen(where)
+
+    async def serving() -> None:
+        wait = until_the_end(lambda: in_thread(lambda: _reread(guard, reread)))
+        server = Server(Site(Routes(*routes), guard, names), sockets)
+        PeriodicCallback(memory.trim, _TRIM_EVERY).start()
+        ready(addresses.own(sockets))
+        await wait()
+        await server.close()
+
+    asyncio.run(serving())
 
 
 def _reread(guard: Guard, more: Callable[[], None]) -> None:

@@ -1,14 +1,13 @@
-"""A snapshot as Prometheus' text format, by way of a registry of our own."""
+"""A snapshot as Prometheus' text format, by way of prometheus_client, without its global registry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import CollectorRegistry
 
 from ddtree_ops import __version__
 from ddtree_ops.exporter.catalogue import METRICS
@@ -24,34 +23,24 @@ class Exposition:
     """`snapshot` is asked for at each scrape; `process`: also CPU, memory and descriptors of this process."""
 
     def __init__(self, snapshot: Callable[[], Snapshot], *, process: bool = True) -> None:
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_SnapshotCollector(snapshot))
-        if process:
-            ProcessCollector(registry=self._registry)
+        self._snapshot = snapshot
+        self._process = ProcessCollector(registry=None) if process else None
 
     def text(self) -> bytes:
         """All families that have samples, in the catalogue's order."""
-        rendered: bytes = generate_latest(self._registry)
+        rendered: bytes = generate_latest(self)
         return rendered
+
+    def collect(self) -> Iterator[Any]:
+        """For prometheus_client, which calls what has this method a collector: its families."""
+        yield from _families(_with_own(self._snapshot()))
+        if self._process is not None:
+            yield from self._process.collect()
 
 
 def render(snapshot: Snapshot) -> bytes:
     """One snapshot, without the process' own metrics."""
     return Exposition(lambda: snapshot, process=False).text()
-
-
-class _SnapshotCollector:
-    """What prometheus_client calls a collector: something that yields families when it is asked."""
-
-    def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
-        self._snapshot = snapshot
-
-    def describe(self) -> Iterable[Any]:
-        """Nothing: else the registry would read all of it when it is registered."""
-        return ()
-
-    def collect(self) -> Iterator[Any]:
-        yield from _families(_with_own(self._snapshot()))
 
 
 def _with_own(snapshot: Snapshot) -> dict[str, list[Sample]]:

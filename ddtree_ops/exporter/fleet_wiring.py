@@ -8,26 +8,25 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ddtree_ops.errors import AuthRejected, HostKeyRejected, HostTimedOut, Unreachable
-from ddtree_ops.exporter import passes_here
+from ddtree_ops.exporter import passes
 from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
-from ddtree_ops.exporter.collectors.gpus import GpusCollector
 from ddtree_ops.exporter.collectors.journal import JournalCollector
 from ddtree_ops.exporter.collectors.kernel import KernelCollector
 from ddtree_ops.exporter.collectors.unit import UnitCollector
-from ddtree_ops.exporter.observers import UNREAD, Observers
+from ddtree_ops.exporter.observers import Observers
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import stored
 from ddtree_ops.exporter.page.routes import StatusPage
 from ddtree_ops.exporter.probe import routes as probe_routes
-from ddtree_ops.exporter.sampler import SECONDS_KEPT, UNENDED, Sampler
+from ddtree_ops.exporter.sampler import SECONDS_KEPT, UNENDED, UNREAD, Sampler
 from ddtree_ops.exporter.sight.observing import Identity
 from ddtree_ops.exporter.sight.readings import UNANSWERED, Observed
 from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.state_directory import prepare
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.routes import Route
-from ddtree_ops.exporter.wiring import anywhere
+from ddtree_ops.exporter.wiring import collectors
 
 HOSTS = "hosts"  # in the controller's directory
 #: These tell what they know of a host also while it can't be reached.
@@ -43,20 +42,12 @@ def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]
     own = state_of(target.host, state)
     if own is not None:
         prepare(own)
-    return (*anywhere(target, own), GpusCollector(target), *_journals(target, own))
+    return collectors(target, own, passes.here, nvml=False)
 
 
 def state_of(host: str, state: Path | None) -> Path | None:
     """The host's own directory in the controller's."""
     return state / HOSTS / quote(host, safe="") if state is not None else None
-
-
-def _journals(target: Target, own: Path | None) -> tuple[Collector, ...]:
-    """The host's journal is read over the connection, and judged in this process."""
-    if own is None:
-        return ()
-    journal = JournalCollector(target, own, passes_here.journal_passes(target.shell, own))
-    return (journal, KernelCollector(target, own, passes_here.kernel_pass(target.shell, own)))
 
 
 def routes(

@@ -8,6 +8,7 @@ password takes would then stay once for each arena.
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 
 _M_MMAP_THRESHOLD = -3  # malloc.h of glibc
 _M_ARENA_MAX = -8
@@ -23,3 +24,9 @@ def give_back() -> bool:
         return False
     mallopt.argtypes, mallopt.restype = (ctypes.c_int, ctypes.c_int), ctypes.c_int
     return bool(mallopt(_M_ARENA_MAX, _ARENAS)) and bool(mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES))
+
+
+def trim() -> None:
+    """Also what lies free between blocks in use: compiling the first page's templates leaves megabytes of it (malloc_trim(3))."""
+    with suppress(OSError, AttributeError):  # musl
+        ctypes.CDLL(None).malloc_trim(0)

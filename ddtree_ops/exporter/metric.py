@@ -32,6 +32,30 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class Subject:
+    """Makes the metrics of one collector; each has the subject's `labels`, and `most` series unless it says otherwise."""
+
+    collector: str
+    labels: tuple[str, ...] = ()
+    most: int = 1
+
+    def gauge(self, name: str, text: str, *labels: str, most: int | None = None) -> Metric:
+        """`name` is without the prefix, `labels` come after the subject's."""
+        return self._made(Type.GAUGE, name, text, labels, most)
+
+    def counter(self, name: str, text: str, *labels: str, most: int | None = None) -> Metric:
+        """The same."""
+        return self._made(Type.COUNTER, name, text, labels, most)
+
+    def histogram(self, name: str, text: str, *labels: str, most: int | None = None) -> Metric:
+        """The same."""
+        return self._made(Type.HISTOGRAM, name, text, labels, most)
+
+    def _made(self, kind: Type, name: str, text: str, labels: tuple[str, ...], most: int | None) -> Metric:
+        return Metric(PREFIX + name, kind, text, self.collector, (*self.labels, *labels), most or self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One series of a family at one moment. For histograms `suffix` is `_bucket`, `_count` or `_sum`; only buckets have `le`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.collector import Collector
+from ddtree_ops.exporter.repeating import Repeating
 from ddtree_ops.exporter.sampler import CLOSE_SECONDS, Sampler
-from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
+from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.ports import Clock
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
 
 REFRESH_SECONDS = 30.0
-UNREAD = "no reading has ended yet"
 
 Collect = Callable[[Target], Sequence[Collector]]
 
@@ -38,34 +37,16 @@ class Observer:
 
     def __init__(self, opened: Opened, collect: Collect, clock: Clock) -> None:
         self._opened = opened
-        collectors = tuple(collect(opened.target))
-        self._names = tuple(one.name for one in collectors)
-        self._clock = clock
-        self._begun = clock.monotonic()
-        self._sampler = Sampler(collectors, clock)
+        self._sampler = Sampler(collect(opened.target), clock)
         self._sampler.start()
 
     @property
     def target(self) -> Target:
         return self._opened.target
 
-    def snapshot(self) -> Snapshot:
-        """What is known. A collector that has read nothing so far has failed so far: none of them is ever left out."""
-        known = self._sampler.snapshot()
-        unread = CollectorState(False, self._clock.monotonic() - self._begun, None, UNREAD)
-        states = {name: known.states.get(name, unread) for name in self._names}
-        return Snapshot(known.samples, states, known.taken)
-
-    def settled(self, seconds: float) -> Snapshot:
-        """The same; at the beginning it waits so long until every collector has read once."""
-        deadline = self._clock.monotonic() + seconds
-        version = self._sampler.version
-        while any(state.error == UNREAD for state in self.snapshot().states.values()):
-            left = deadline - self._clock.monotonic()
-            if left <= 0:
-                break
-            version = self._sampler.wait(version, left)
-        return self.snapshot()
+    def settled(self, seconds: float = 0.0) -> Snapshot:
+        """What is known; at the beginning it waits so long until every collector has read once. None is left out."""
+        return self._sampler.settled(seconds)
 
     def stop(self) -> None:
         """Begin no more readings. The connection goes, so that those which wait for it end."""
@@ -85,7 +66,12 @@ class Observers:
     """
 
     def __init__(
-        self, hosts: Callable[[], Sequence[Host]], open_host: Callable[[Host], Opened], collect: Collect, clock: Clock
+        self,
+        hosts: Callable[[], Sequence[Host]],
+        open_host: Callable[[Host], Opened],
+        collect: Collect,
+        clock: Clock,
+        seconds: float = REFRESH_SECONDS,
     ) -> None:
         self._hosts = hosts
         self._open = open_host
@@ -94,16 +80,16 @@ class Observers:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[object, Observer]] = {}
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="inventory", daemon=True)
+        self._following = Repeating(self.refresh, seconds, "the inventory can't be followed, so hosts stay as they were")
 
     def start(self) -> None:
         """Raises InvalidInventory, UsageError: at the beginning there is nothing to fall back to."""
-        self._adopt(self._hosts())
-        self._thread.start()
+        self._following.start()
 
     def close(self) -> None:
         """Read no more."""
         self._closing.set()
+        self._following.close(0.0)
         with self._lock:
             known, self._known = self._known, {}
         _close([observer for _, observer in known.values()])
@@ -117,26 +103,11 @@ class Observers:
         """What is known of each host, for the page."""
         with self._lock:
             known = dict(self._known)
-        return {name: observer.snapshot() for name, (_, observer) in known.items()}
+        return {name: observer.settled() for name, (_, observer) in known.items()}
 
     def refresh(self) -> None:
         """Take the inventory as it is now. Raises DdtreeOpsError for one that can't be read."""
-        self._adopt(self._hosts())
-
-    def _follow(self) -> None:
-        before = ""
-        while not self._closing.wait(REFRESH_SECONDS):
-            problem = ""
-            try:
-                self.refresh()
-            except Exception as error:  # noqa: BLE001 - the thread must go on, or hosts would silently stay for good
-                problem = str(error) if isinstance(error, DdtreeOpsError | OSError) else type(error).__name__
-            if problem and problem != before:
-                print(f"the inventory can't be followed, so hosts stay as they were: {problem}", file=sys.stderr)  # noqa: T201
-            before = problem
-
-    def _adopt(self, hosts: Sequence[Host]) -> None:
-        gone: list[Observer] = []
+        hosts, gone = self._hosts(), list[Observer]()
         try:
             with self._lock:
                 if not self._closing.is_set():

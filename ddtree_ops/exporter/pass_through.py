@@ -5,8 +5,6 @@ Only for ports of our own units, and only these two paths; nothing that the clie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.loopback import HEALTH, METRICS
 from ddtree_ops.exporter.target import Target
@@ -20,30 +18,17 @@ FRESH = {METRICS: 0.0, HEALTH: 1.0}
 _PLAIN = ("text/plain", "application/openmetrics-text", "application/json")
 
 
-@dataclass(frozen=True)
-class PassThrough:
-    """Handlers for the exporter's routes."""
-
-    target: Target
-
-    def metrics(self, request: Request) -> Response:
-        """/metrics as the server gives it."""
-        return self._of(request, METRICS)
-
-    def health(self, request: Request) -> Response:
-        """/health, with the server's status."""
-        return self._of(request, HEALTH)
-
-    def _of(self, request: Request, path: str) -> Response:
-        port = whole_number(request.params.get("port"), MOST_PORT)
-        try:
-            if port is None or not self.target.has(port):
-                return text("no server of ours has this port", 404)
-            return _passed(self.target.loopback.get(port, path, FRESH[path]), path)
-        except TimeoutError:
-            return text("the server gave no whole answer in time", 504)
-        except DdtreeOpsError:
-            return text("the host can't be asked", 502)
+def passed_through(target: Target, request: Request) -> Response:
+    """The answer of the server at `port` to `page`, metrics or health, with its status."""
+    port, path = whole_number(request.params.get("port"), MOST_PORT), f"/{request.params.get('page')}"
+    try:
+        if port is None or path not in FRESH or not target.has(port):
+            return text("no server of ours has this port, or no such page is passed on", 404)
+        return _passed(target.loopback.get(port, path, FRESH[path]), path)
+    except TimeoutError:
+        return text("the server gave no whole answer in time", 504)
+    except DdtreeOpsError:
+        return text("the host can't be asked", 502)
 
 
 def _passed(answer: HttpResponse, path: str) -> Response:

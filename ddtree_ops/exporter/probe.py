@@ -6,7 +6,7 @@ import math
 
 from ddtree_ops.exporter.exposition import CONTENT_TYPE, render
 from ddtree_ops.exporter.observers import Observers
-from ddtree_ops.exporter.pass_through import PassThrough
+from ddtree_ops.exporter.pass_through import passed_through
 from ddtree_ops.exporter.web.messages import Request, Response, text
 from ddtree_ops.exporter.web.routes import Route
 
@@ -27,16 +27,11 @@ def routes(observers: Observers) -> tuple[Route, ...]:
             return text("no such host in the inventory" if "host" in request.query else "give ?host=NAME", 404)
         return Response(content_type=CONTENT_TYPE, body=render(observer.settled(seconds_of(request))))
 
-    def metrics(request: Request) -> Response:
-        through = _through(observers, request)
-        return through.metrics(request) if through else text("no such host in the inventory", 404)
+    def server(request: Request) -> Response:
+        observer = observers.of(request.params.get("host", ""))
+        return passed_through(observer.target, request) if observer else text("no such host in the inventory", 404)
 
-    def health(request: Request) -> Response:
-        through = _through(observers, request)
-        return through.health(request) if through else text("no such host in the inventory", 404)
-
-    servers = "/hosts/<host>/server/<port>"
-    return Route("/probe", probe), Route(f"{servers}/metrics", metrics), Route(f"{servers}/health", health)
+    return Route("/probe", probe), Route("/hosts/<host>/server/<port>/<page>", server)
 
 
 def seconds_of(request: Request) -> float:
@@ -48,8 +43,3 @@ def seconds_of(request: Request) -> float:
     if not math.isfinite(given):
         given = DEFAULT_SECONDS
     return min(max(given - MARGIN_SECONDS, given / 2, 0.0), MOST_SECONDS)
-
-
-def _through(observers: Observers, request: Request) -> PassThrough | None:
-    observer = observers.of(request.params.get("host", ""))
-    return PassThrough(observer.target) if observer else None

@@ -1,7 +1,4 @@
-"""A host over SSH for collectors that all ask at the same time: so many commands at once, and no way to it is news for all.
-
-sshd allows ten sessions on a connection unless told otherwise (sshd_config(5), MaxSessions); what follows a journal keeps one.
-"""
+"""A host over SSH for collectors that all ask at the same time: no way to it is news for all."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from typing import Any, Protocol
 from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse, Shell, Stream
 
-COMMANDS_AT_ONCE = 5
 # How long the news that a host can't be reached is believed, so that ten collectors don't wait for ten connects.
 BELIEVED_SECONDS = 5.0
 # Something is asked every few seconds, with a timeout of ten: so long without any answer, there is no way to the host.
@@ -42,7 +38,6 @@ class RemoteShell:
         self._inner = inner
         self._connects = connects
         self._monotonic = monotonic
-        self._commands = threading.BoundedSemaphore(COMMANDS_AT_ONCE)
         self._connecting = threading.Lock()
         self._lost: tuple[float, Unreachable] | None = None
         self._transport: Any = None
@@ -54,14 +49,9 @@ class RemoteShell:
         return self._inner.host
 
     def run(self, command: Command) -> Completed:
-        """Raises as SshShell.run; HostTimedOut, too, when it is never its turn."""
+        """Raises as SshShell.run."""
         self.connect()
-        if not self._commands.acquire(timeout=command.timeout):
-            raise HostTimedOut(f"{self.host}: {COMMANDS_AT_ONCE} commands have not ended for {command.timeout:g} s")
-        try:
-            return self._judged(lambda: self._inner.run(command))
-        finally:
-            self._commands.release()
+        return self._judged(lambda: self._inner.run(command))
 
     def stream(self, argv: tuple[str, ...]) -> AbstractContextManager[Stream]:
         """Raises Unreachable."""

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddtree_ops.exporter.agreement import agreed
 from ddtree_ops.exporter.bounds import bounded
@@ -22,7 +22,7 @@ from ddtree_ops.ports import Clock
 PERIODS_KEPT = 3
 SECONDS_KEPT = 10.0  # of those that are read often: a busy host answers late
 CLOSE_SECONDS = 1.0
-UNENDED = "no end of this reading yet"
+UNENDED, UNREAD = "no end of this reading yet", "no reading has ended yet"
 _LONGEST_ERROR = 240
 
 
@@ -93,6 +93,14 @@ class Sampler:
         for slot in self._slots.values():
             self._read(slot)
         return self.snapshot()
+
+    def settled(self, seconds: float) -> Snapshot:
+        """What is known once every collector has read once, or after `seconds`. One that hasn't, has failed so far."""
+        with self._news:
+            self._news.wait_for(lambda: self._closing.is_set() or all(slot.state for slot in self._slots.values()), seconds)
+        known, now = self.snapshot(), self._clock.monotonic()
+        unread = {name: CollectorState(False, now - (slot.began or now), None, UNREAD) for name, slot in self._slots.items()}
+        return replace(known, states={**unread, **known.states})
 
     def snapshot(self) -> Snapshot:
         """What is known now. A reading that takes longer than its period counts as failed already."""

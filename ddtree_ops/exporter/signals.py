@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
-import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _TERMINAL = "/dev/tty"
@@ -17,28 +17,22 @@ def hold_hangups() -> None:
         signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
 
-def until_the_end(reread: Callable[[], None]) -> Callable[[], None]:
-    """Catches signals from now on; the function that it returns waits for the last one, and calls `reread` at each SIGHUP.
+def until_the_end(reread: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    """Catches signals from now on, in the event loop of the main thread.
 
-    By a descriptor and not by a lock: a thread that is just about to wait for a lock sleeps through a signal, since its handler
-    only runs between two instructions of Python (docs of the module signal, "Execution of Python signal handlers").
+    The function that it returns waits for the last one, and calls `reread` at each SIGHUP.
     """
-    told, teller = socket.socketpair()
-    teller.setblocking(False)
-    signal.set_wakeup_fd(teller.fileno(), warn_on_full_buffer=False)
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by nohup(1)
     in_terminal = not ignored and _has_terminal()
+    told: asyncio.Queue[int] = asyncio.Queue()
     for number in (*_ENDING, signal.SIGHUP):
-        signal.signal(number, lambda _number, _frame: None)
+        asyncio.get_running_loop().add_signal_handler(number, told.put_nowait, number)
 
-    def wait() -> None:
-        with told, teller:
-            while (number := told.recv(1)[0]) not in _ENDING:
-                if number == signal.SIGHUP and in_terminal and not _has_terminal():
-                    break
-                if number == signal.SIGHUP:
-                    reread()
-            signal.set_wakeup_fd(-1)
+    async def wait() -> None:
+        while await told.get() not in _ENDING:
+            if in_terminal and not _has_terminal():
+                break
+            await reread()
 
     return wait
 

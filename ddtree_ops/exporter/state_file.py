@@ -6,13 +6,15 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
+KERNEL = "kernel.json"
 _MOST_BYTES = 4 << 20
-_SET_ASIDE = 3
 _MODE = 0o640
 _UNIT = re.compile(r"ddtree-server@(\d{1,5})\.service")
 
@@ -72,15 +74,19 @@ def read(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def set_aside(path: Path) -> Path:
-    """Give a file that can't be used another name, so that a person may look at it; the newest three are kept. Raises OSError."""
-    number = 1 + max((_number(old) for old in path.parent.glob(f"{path.name}.aside-*")), default=0)
-    target = path.with_name(f"{path.name}.aside-{number}")
-    path.replace(target)
-    for old in path.parent.glob(f"{path.name}.aside-*"):
-        if _number(old) <= number - _SET_ASIDE:
-            old.unlink(missing_ok=True)
-    return target
+def load(path: Path, parse: Callable[[dict[str, Any]], T], fresh: Callable[[float | None], T]) -> T:
+    """What `parse` makes of the object. Raises OSError.
+
+    Of none, `fresh`: it is given None, or the Unix time at which a file was written that can't be used and is set aside.
+    """
+    try:
+        found = read(path)
+        return fresh(None) if found is None else parse(found)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        written = path.stat().st_mtime
+        aside = path.replace(path.with_name(f"{path.name}.aside"))  # a person may look at it
+        print(f"{path.name} can't be used, and is {aside.name} now: {error!r:.300}", file=sys.stderr, flush=True)  # noqa: T201
+        return fresh(written)
 
 
 @contextmanager
@@ -98,11 +104,6 @@ def alone(path: Path) -> Iterator[bool]:
         yield is_alone
     finally:
         os.close(descriptor)
-
-
-def _number(path: Path) -> int:
-    text = path.name.rpartition("-")[2]
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _sync_directory(directory: Path) -> None:

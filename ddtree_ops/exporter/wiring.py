@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ddtree_ops.adapters.local import LocalShell
 from ddtree_ops.adapters.local_http import LocalHttp
+from ddtree_ops.exporter import passes
 from ddtree_ops.exporter.app import own_routes
 from ddtree_ops.exporter.collector import Collector
 from ddtree_ops.exporter.collectors.boots import BootsCollector
@@ -22,22 +25,22 @@ from ddtree_ops.exporter.collectors.unit import UnitCollector
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import stored
 from ddtree_ops.exporter.page.routes import StatusPage
-from ddtree_ops.exporter.pass_through import PassThrough
+from ddtree_ops.exporter.pass_through import passed_through
+from ddtree_ops.exporter.passes import Passes
 from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.sight.readings import Observed
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.routes import Route
+from ddtree_ops.ports import Shell
 
 
-def collectors(target: Target, state: Path | None) -> tuple[Collector, ...]:
-    """All collectors of this host. `state` is a directory that is ours to write; None: nothing is remembered over a restart."""
-    told = (JournalCollector(target, state), KernelCollector(target, state)) if state else ()
-    return (*anywhere(target, state), GpusCollector(target, nvml=True), *told)
-
-
-def anywhere(target: Target, state: Path | None) -> tuple[Collector, ...]:
-    """Those that are the same for a host that is reached over SSH."""
-    return (
+def collectors(
+    target: Target, state: Path | None, run: Callable[[Shell, Path], Passes] = passes.children, *, nvml: bool = True
+) -> tuple[Collector, ...]:
+    """All collectors of a host. `state` is a directory that is ours to write; None: nothing is remembered over a restart, and
+    nothing counted from journals. `run`: how their passes are run; `nvml`: the host is this one, so its library can be asked.
+    """
+    found: tuple[Collector, ...] = (
         UnitCollector(target),
         BootsCollector(target, state),
         ServerCollector(target),
@@ -45,16 +48,20 @@ def anywhere(target: Target, state: Path | None) -> tuple[Collector, ...]:
         ReleasesCollector(target),
         DriftCollector(target),
         DeploysCollector(target, state),
+        GpusCollector(target, nvml=nvml),
     )
+    if state is None:
+        return found
+    own = run(target.shell, state)
+    return (*found, JournalCollector(target, state, own), KernelCollector(target, state, own))
 
 
 def routes(target: Target, sampler: Sampler, state: Path | None) -> tuple[Route, ...]:
     """All paths that are served for this host."""
-    through = PassThrough(target)
-    servers = (Route("/server/<port>/metrics", through.metrics), Route("/server/<port>/health", through.health))
+    servers = Route("/server/<port>/<page>", partial(passed_through, target))
     board = Board(lambda: (Observed(target.host, sampler.snapshot()),), time.time)
     board.start()
-    return (*own_routes(sampler), *servers, *StatusPage(board, stored(lambda _host: state)).routes())
+    return (*own_routes(sampler), servers, *StatusPage(board, stored(lambda _host: state)).routes())
 
 
 def local_target() -> Target:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.spec import ServingSpec
 
 HARDWARE = "ddtree_hardware"
+_MOST_NAMED = 20  # in a hint; the one that is near stands in the message
 _VARIABLES = (HARDWARE, SERVING, DEFAULTS, MONITORING)
 
 
@@ -159,7 +160,7 @@ class Fleet:
         names = [host.name for host in self.hosts]
         raise UsageError(
             f"no host is named {name!r} in {self.source}{nearest(name, names)}",
-            hint=f"its hosts are {', '.join(nearest_words(name, names) or names[:10]) or 'none'}",
+            hint=_known("hosts", names),
         )
 
     def group(self, name: str) -> tuple[Host, ...]:
@@ -171,7 +172,7 @@ class Fleet:
         if name not in self.groups:
             raise UsageError(
                 f"no group is named {name!r} in {self.source}{nearest(name, self.groups)}",
-                hint=f"its groups are {', '.join(nearest_words(name, self.groups) or sorted(self.groups)[:10])}",
+                hint=_known("groups", sorted(self.groups)),
             )
         members = set(self.groups[name])
         if not members:
@@ -180,6 +181,11 @@ class Fleet:
                 hint=f"put hosts below {name}, or name another group",
             )
         return tuple(host for host in self.hosts if host.name in members)
+
+
+def _known(what: str, names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return f"its {what} are {', '.join(names[:_MOST_NAMED]) or 'none'}" + (f" and {more} more" if more > 0 else "")
 
 
 def load_fleet(paths: Path) -> Fleet:

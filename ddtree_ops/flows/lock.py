@@ -1,7 +1,8 @@
 """The host's lock as the controller holds it: a channel to the program `lock.py` of role service, and signs of life through it.
 
-A lost connection doesn't lose the lock: the channel is opened again, and the host's program knows us by our token. Somebody else
-who has it by then is an error at the next step.
+Neither a lost connection nor an end of the program there, by whatever hand, loses the lock: the channel is opened again, and the
+host's program knows us by our token. Only somebody else who signed the lock's file since then has taken it: an error at the next
+step, which says who.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 from ddtree_ops import assets
 from ddtree_ops.errors import DdtreeOpsError, HostCommandFailed, Locked, Unreachable
 from ddtree_ops.flows.documents import documents
-from ddtree_ops.ports import Command, Operator, Shell, Stream
+from ddtree_ops.flows.mistake import mistake
+from ddtree_ops.ports import Operator, Shell, Stream
 from ddtree_ops.report.safe_text import one_line
 
 BEAT_SECONDS = 5.0  # the host gives up after 30 s of silence
@@ -25,10 +27,6 @@ ANSWER_SECONDS = 25.0
 AGAIN_SECONDS = 1.0
 END_SECONDS = 5.0
 _LONGEST_FIELD = 300
-LOCK_FILE = "/var/lib/ddtree/lock"  # role service: lock.py
-# Whoever takes it signs within moments: so many looks, so far apart.
-SIGNED_LOOKS = 5
-SIGNED_SECONDS = 0.2
 
 
 class HostLock:
@@ -99,56 +97,48 @@ class HostLock:
             except Unreachable as error:
                 if not self._held:
                     return self._fail(error)
+            except HostCommandFailed as error:
+                if self._stream is None:  # it never came to hold it; its message would quote the whole program
+                    last = one_line(error.message.rsplit(":", 1)[-1])
+                    return self._fail(HostCommandFailed(f"{self._shell.host}: the lock can't be taken: {last}"))
             except DdtreeOpsError as error:
                 return self._fail(error)
+            except Exception as error:  # noqa: BLE001 - or nobody would notice that nothing holds the lock any more
+                return self._fail(mistake(self._shell.host, error))
             self._set(None)
             self._closing.wait(AGAIN_SECONDS)
         return None
 
     def _hold_once(self) -> None:
-        wanted = {**asdict(self._operator), "token": self.token, "break": self._force}
+        wanted = {**asdict(self._operator), "token": self.token, "break": self._force, "again": self._held}
         self._force = False  # once: whoever breaks ours later isn't broken in turn
         program = assets.host_program("lock").read_text(encoding="utf-8")
         with self._shell.stream(("python3", "-I", "-c", program, json.dumps(wanted))) as stream:
-            try:
-                for said in documents(stream):
-                    self._take(said, stream)
-                if not self._held and not self._closing.is_set():
-                    raise HostCommandFailed("it ended without an answer")
-            except HostCommandFailed as error:  # its message would quote the whole program
-                last = one_line(error.message.rsplit(":", 1)[-1])
-                raise HostCommandFailed(f"{self._shell.host}: the lock can't be taken: {last}") from error
+            for said in documents(stream):
+                self._take(said, stream)
+            if self._stream is None and not self._closing.is_set():
+                raise HostCommandFailed("it ended without an answer")
 
     def _take(self, said: Mapping[str, Any], stream: Stream) -> None:
         if said.get("locked") is True:
             self._set(stream)
         elif said.get("locked") is False:
             holder = said.get("holder")
-            raise self._locked(holder if isinstance(holder, Mapping) else {})
-        elif said.get("lost"):
-            self._set(None)
-            raise self._taken()
+            raise self._locked(holder if isinstance(holder, Mapping) else {}, ended=said.get("held") is False)
         elif said.get("ended"):
             with self._changed:
                 self._ended = True
                 self._changed.notify_all()
 
-    def _taken(self) -> Locked:
-        """By whom: they sign the file right after they ended our program there."""
-        for _ in range(SIGNED_LOOKS):
-            with suppress(DdtreeOpsError, ValueError, RecursionError):
-                holder = json.loads(self._shell.run(Command(("cat", LOCK_FILE), timeout=END_SECONDS)).stdout)
-                if isinstance(holder, dict) and holder.get("token") != self.token:
-                    return Locked(f"{self._shell.host}: the lock was taken from us by {_described(holder)}")
-            if self._closing.wait(SIGNED_SECONDS):
-                break
-        return Locked(f"{self._shell.host}: the lock was taken from us")
-
-    def _locked(self, holder: Mapping[str, Any]) -> Locked:
-        return Locked(
-            f"{self._shell.host}: locked by {_described(holder)}",
-            hint="wait until that command has ended, or take the lock from it with --break-lock",
-        )
+    def _locked(self, holder: Mapping[str, Any], *, ended: bool) -> Locked:
+        """Somebody else has it; or had it since we did, and `ended` by now."""
+        host = self._shell.host
+        if not self._held:
+            hint = "wait until that command has ended, or take the lock from it with --break-lock"
+            return Locked(f"{host}: locked by {_described(holder)}", hint=hint)
+        if not holder:
+            return Locked(f"{host}: the lock was taken from us: its file was emptied or removed")
+        return Locked(f"{host}: the lock was taken from us by {_described(holder)}" + (" (has ended)" if ended else ""))
 
     def _set(self, stream: Stream | None) -> None:
         with self._changed:

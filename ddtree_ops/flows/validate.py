@@ -13,9 +13,12 @@ TIMEOUT_SECONDS = 180.0
 
 
 def command(release: str) -> Command:
-    """As the service user, as the server will run; 0 = accepted, 78 = refused."""
+    """As the service user, as the server will run; 0 = accepted, 78 = refused.
+
+    In a directory that this user may enter, unlike the home of the one who logs in: `python -m` looks for modules there, too.
+    """
     base = f"{places.RELEASES}/{release}"
-    argv = ("runuser", "-u", places.SERVICE_USER, "--", f"{base}/venv/bin/python", "-m", "sglang_ddtree.check")
+    argv = ("runuser", "-u", places.SERVICE_USER, "--", "env", "--chdir=/", f"{base}/venv/bin/python", "-m", "sglang_ddtree.check")
     answered = frozenset({0, ExitCode.REFUSED})
     return Command((*argv, "--args-file", f"{base}/server.json", "--format", "json"), answered, TIMEOUT_SECONDS)
 

@@ -10,7 +10,7 @@ import re
 
 import re2
 
-from ddtree_ops.report.secret_values import is_secret
+from ddtree_ops.report.secret_values import LOOK_BACK, is_secret
 
 HIDDEN = b"***"
 _OPEN = r"""(?:b["']|["'\\]{0,4})"""  # what may stand before a value: quotes, escaped quotes, the b of bytes
@@ -85,7 +85,7 @@ def redacted(text: str) -> str:
         index = found.lastindex
         kept, secret = found.group(index - 1), found.group(index)
         kind = _RULES[index // 2 - 1][0]
-        if found.start() < done or not is_secret(kind, kept, secret):
+        if found.start() < done or not is_secret(kind, kept, secret, raw[max(0, found.start() - LOOK_BACK) : found.start()]):
             continue
         if kind == "pem":
             body = _PEM_BODY.match(raw, found.end())

@@ -24,13 +24,17 @@ _CODE = re.compile(
 _NAME = re.compile(rb"[\w.]{1,100}")
 _PATH = re.compile(rb"(?:~|\.{1,2})?/[\w./@+-]{1,400}")
 _PLACES = (b"pwd", b"private_key", b"private-key")  # names under which a file's path is usual
+# `/etc/passwd:12`, as programs name a line of a file. Only below a folder, from the root: `login/password:12` is an account.
+LOOK_BACK = 200  # bytes before a name
+_FOLDER = re.compile(rb"(?:^|[\s\"'(=])(?:/[\w.-]{1,80}){1,12}/$")
+_LINE = re.compile(rb"\d{1,5}(?::\d{1,4})?:?")
 _QUOTES = b"\"'\\"
 _AMBIGUOUS = b"sk-"  # a key, or the beginning of a name with dashes
 _RANDOM_LENGTH = 16
 
 
-def is_secret(kind: str, kept: bytes, secret: bytes) -> bool:
-    """`kind` names the rule that found it, `kept` is the name before the value."""
+def is_secret(kind: str, kept: bytes, secret: bytes, before: bytes = b"") -> bool:
+    """`kind` names the rule that found it, `kept` is the name before the value, `before` the text before that, LOOK_BACK at most."""
     value = secret.strip(_QUOTES)
     if kind in ("pem", "header", "userinfo", "query"):
         return not _PLACEHOLDER.fullmatch(value.rstrip(b"@"))
@@ -46,6 +50,8 @@ def is_secret(kind: str, kept: bytes, secret: bytes) -> bool:
         return any(48 <= char <= 57 for char in value)
     if kind == "token":
         return len(value) >= _RANDOM_LENGTH and _random(value) and not _is_code(kept, secret)
+    if kind == "named" and kept.endswith(b":") and _LINE.fullmatch(secret) and _FOLDER.search(before):
+        return False
     return not _is_word(value) and not _is_code(kept, secret) and not _is_place(kept, value)
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Protocol
 
 import re2
@@ -112,12 +113,12 @@ class Gate:
         self._runs: Latest[str, None] = Latest(_RUNS)
         self._wishes: tuple[object, ...] | None = None
         self._wished: re2._Regexp | None = None
-        self._literals = _Literals([])
+        self._literals = _Literals(None)
 
     def begin(self, spelling: Spelling) -> None:
         """Told by the reader how the form writes what is looked for."""
         self._spelling = spelling
-        self._literals = _Literals([*(_coloured(literal, spelling.escape) for literal in LITERALS), *spelling.always])
+        self._literals = _Literals(_always(spelling.escape, spelling.always))
 
     @property
     def attentive(self) -> bool:
@@ -213,13 +214,13 @@ class Gate:
 
 
 class _Literals:
-    """What is always looked for: compiled once, for it takes milliseconds, while wishes change with every new process.
+    """What is always looked for, while wishes change with every new process.
 
     The place found is remembered, so that a block is looked through once, however often it is asked about.
     """
 
-    def __init__(self, expressions: list[bytes]) -> None:
-        self._pattern = _compiled(expressions) if expressions else None
+    def __init__(self, pattern: re2._Regexp | None) -> None:
+        self._pattern = pattern
         self._data, self._from, self._found = b"", 0, (0, -1)
 
     def find(self, data: bytes, begin: int) -> tuple[int, int]:
@@ -229,6 +230,12 @@ class _Literals:
             self._found = (found.start(), found.end()) if found else (len(data), -1)
             self._data, self._from = data, begin
         return self._found
+
+
+@lru_cache(4)
+def _always(escape: bytes, always: tuple[bytes, ...]) -> re2._Regexp:
+    """Of all logs in one form: compiling it takes milliseconds, as long as a short log takes to read."""
+    return _compiled([*(_coloured(literal, escape) for literal in LITERALS), *always])
 
 
 def _compiled(expressions: list[bytes]) -> re2._Regexp:

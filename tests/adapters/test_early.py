@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from ddtree_ops.adapters import early
-from ddtree_ops.adapters.ssh import SshShell, _drain
+from ddtree_ops.adapters.ssh import SshShell
 from ddtree_ops.errors import HostCommandFailed, Unreachable
 from ddtree_ops.fleet.inventory import Host, load_fleet
 from ddtree_ops.ports import Command
+from tests.adapters.ssh_server import served
 
 
 def host(tmp_path: Path, port: int) -> Host:
@@ -52,19 +53,7 @@ def test_a_closed_shell_begins_nothing(tmp_path: Path) -> None:
             server.accept()
 
 
-def test_endless_output_ends() -> None:
-    left, right = socket.socketpair()
-    with left, right:
-        right.sendall(b"x" * 4000)
-        with pytest.raises(OverflowError):
-            _drain(left, lambda size: left.recv(min(size, 100)), float("inf"), 1000)
-
-
-def test_the_command_says_how_much_it_may_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = SshShell(host(tmp_path, 1))
-    left, right = socket.socketpair()
-    with left, right:
-        right.sendall(b"x" * 4000)
-        monkeypatch.setattr(shell, "_open", lambda _argv: left)
-        with pytest.raises(HostCommandFailed, match="`python3` prints more than 0 MiB"):
-            shell.run(Command(("python3", "-c", "x"), most_bytes=1000))
+@pytest.mark.processes
+def test_the_command_says_how_much_it_may_print(tmp_path: Path) -> None:
+    with served(tmp_path, 1) as (shell, _), pytest.raises(HostCommandFailed, match="`yes` prints more than 1 MiB"):
+        shell.run(Command(("yes",), most_bytes=1 << 20))

@@ -12,7 +12,7 @@ import pytest
 from ddtree_ops.adapters import joining
 from ddtree_ops.adapters.joining import Joiner
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def threads(*works: Callable[[], None]) -> None:

@@ -19,6 +19,8 @@ from ddtree_ops.adapters.playbook import AnsiblePlaybooks
 from ddtree_ops.errors import Locked, PlaybookFailed
 from ddtree_ops.ports import TaskResult, TaskState
 
+pytestmark = pytest.mark.processes
+
 SECONDS = 60.0
 HOSTS = ("a", "b", "c")
 PLAYBOOK = """

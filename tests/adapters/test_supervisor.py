@@ -16,7 +16,9 @@ import pytest
 
 from ddtree_ops.adapters import supervisor
 
-SECONDS = 15.0
+pytestmark = pytest.mark.processes
+
+SECONDS = 60.0
 SCRIPT = str(supervisor.__file__)
 # A program as Ansible is one: a worker in a session of its own, and a daemon whose parent is gone (an ssh that stays).
 NESTED = (

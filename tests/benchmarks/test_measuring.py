@@ -11,6 +11,8 @@ from benchmarks.poller import Seen, judge
 from benchmarks.spread import Spread, from_data, spread
 from benchmarks.timing import timed
 
+pytestmark = pytest.mark.processes
+
 PARENT = "import subprocess, sys; subprocess.run((sys.executable, '-c', sys.argv[1]), check=True)"
 
 

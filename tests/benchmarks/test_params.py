@@ -12,6 +12,8 @@ from benchmarks.params import Entry, listed, measure
 from benchmarks.timing import timed
 from tests.runtime.source.small_trees import ENGINE, write
 
+pytestmark = pytest.mark.processes
+
 CACHE = "import os, pathlib; p = pathlib.Path(os.environ['XDG_CACHE_HOME']) / 'x'; known = p.exists()\n"
 KEEP = f"{CACHE}p.parent.mkdir(parents=True, exist_ok=True); p.touch(); print(known)"
 

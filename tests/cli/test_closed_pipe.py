@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 PROGRAM = """
 from ddtree_ops.cli.show import show_deployments
 from ddtree_ops.report.deployment import DeploymentReport, Outcome

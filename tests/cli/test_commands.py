@@ -12,6 +12,8 @@ import pytest
 
 from ddtree_ops.cli import COMMANDS
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = [name for name, _ in COMMANDS]
 

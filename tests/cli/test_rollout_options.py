@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.test_commands import run
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.parametrize(
     ("args", "said"),

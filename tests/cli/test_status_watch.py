@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -20,8 +21,9 @@ import pytest
 from rich.console import Console
 
 from ddtree_ops.cli.watch_lines import Changes, document, facts, lines, words
-from ddtree_ops.cli.watch_row import blocks, rows
-from ddtree_ops.cli.watch_table import fitting, table
+from ddtree_ops.cli.watch_screen import Screen
+from ddtree_ops.cli.watch_signs import blocks
+from ddtree_ops.cli.watch_table import fitting, table, worst
 from ddtree_ops.exporter.sight.build import sight
 from ddtree_ops.exporter.sight.model import HostSight
 from tests.exporter.fleet_model import NOW, Model, observed
@@ -39,7 +41,7 @@ def seen(*models: Model) -> list[HostSight]:
 
 def drawn(width: int, height: int = 24, symbols: bool = True) -> str:
     console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(table(rows(seen(SERVES, LOADING, LOST, FAILED)), NOW, width, height, symbols))
+    console.print(table(worst(seen(SERVES, LOADING, LOST, FAILED)), NOW, width, height, symbols))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -52,7 +54,7 @@ def test_table() -> None:
     assert "━━━━━━━━━━━━  43%" in told[2]
     assert "weights, 3 min 34 s left" in told[2]
     assert "⊘ unreachable" in told[3]
-    assert "far: no route to host" in told[3]
+    assert told[3].split()[-4:] == ["no", "route", "to", "host"]
     assert "3/7" in told[4]
     assert told[-1].strip() == "1 failed, 1 loading, 1 unreachable, 1 serving. Ctrl-C ends."
 
@@ -61,16 +63,53 @@ def test_table() -> None:
 def test_table_fits_and_never_loses_host_and_state(width: int) -> None:
     told = drawn(width).splitlines()
     assert max(map(len, told)) <= width
-    assert all(f"{host}" in "".join(told) for host in ("ct200", "✖ failed", "ct201", "◐ loading", "far", "⊘ unreachable"))
+    if width >= 80:
+        assert "host_oom" in told[1]
+        assert "43%" in told[2]
+    assert all(host in "".join(told) for host in ("ct200", "✖ failed", "ct201", "◐ loading", "far", "⊘ unreachable"))
 
 
 def test_table_of_a_plain_encoding_and_a_low_terminal() -> None:
     assert drawn(160, symbols=False).isascii()
-    assert "2 of them don't fit" in drawn(160, height=6)
+    assert "2 rows don't fit" in drawn(160, height=6)
+
+
+def test_a_long_name_leaves_room_for_the_state() -> None:
+    console = Console(width=40, file=io.StringIO(), color_system=None)
+    console.print(table(worst(seen(replace(FAILED, host="h" * 70))), NOW, 40, 24, True))
+    assert isinstance(console.file, io.StringIO)
+    assert "✖ failed" in console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 80, 160])
+@pytest.mark.parametrize("height", [1, 5, 8, 24])
+def test_table_is_never_higher_than_the_terminal(width: int, height: int) -> None:
+    told = drawn(width, height).splitlines()
+    assert len(told) < max(height, 5)  # heading, one row and the counts are always there
+    assert max(map(len, told)) <= width
+
+
+def test_screen_is_drawn_in_place_and_anew_after_a_resize() -> None:
+    console = Console(width=20, height=6, file=io.StringIO(), force_terminal=True, color_system=None)
+    screen = Screen(console)
+
+    def told(text: str) -> str:
+        assert isinstance(console.file, io.StringIO)
+        before = len(console.file.getvalue())
+        screen.draw(lambda _width, _height: text)
+        return console.file.getvalue()[before:]
+
+    assert told("a\nb") == "a\nb\n"
+    assert told("c") == "\x1b[2A\x1b[Jc\n"
+    console.width = 10
+    assert told("d") == "\x1b[2J\x1b[Hd\n"
+    assert told("1\n2\n3\n4\n5\n6\n7") == "\x1b[1A\x1b[J1\n2\n3\n4\n5\n"
+    screen.begin()
+    assert told("e") == "e\n"
 
 
 def test_columns_go_one_by_one() -> None:
-    found = rows(seen(SERVES, LOADING, FAILED))
+    found = worst(seen(SERVES, LOADING, FAILED))
     counts = [len(fitting(found, NOW, width)) for width in range(30, 220, 5)]
     assert counts == sorted(counts)
     assert counts[0] == 0
@@ -108,6 +147,7 @@ def arguments(tmp_path: Path) -> list[str]:
     return [sys.executable, "-c", program, "status", "--watch", "-i", str(inventory), "--host", "far", "--interval", "0.5"]
 
 
+@pytest.mark.processes
 def test_in_a_pipe(arguments: list[str]) -> None:
     with subprocess.Popen([*arguments, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -123,6 +163,7 @@ def test_in_a_pipe(arguments: list[str]) -> None:
     assert process.returncode == 130
 
 
+@pytest.mark.processes
 def test_on_a_terminal(arguments: list[str]) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
@@ -142,7 +183,7 @@ def test_on_a_terminal(arguments: list[str]) -> None:
 
 
 def _read(terminal: int) -> Iterator[bytes]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if not select.select([terminal], [], [], 1.0)[0]:
             continue
@@ -155,22 +196,22 @@ def _read(terminal: int) -> Iterator[bytes]:
         yield part
 
 
+@pytest.mark.processes
 def test_a_reader_that_leaves_ends_it_at_once(arguments: list[str]) -> None:
-    arguments[-1] = "30"
+    arguments[-1] = "300"
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        limit = threading.Timer(60, process.kill)
+        limit = threading.Timer(120, process.kill)
         limit.start()
         time.sleep(2)  # it waits for its next look
         process.stdout.close()
-        begin = time.monotonic()
-        assert process.wait() != -signal.SIGKILL
-        assert time.monotonic() - begin < 5  # its end itself takes a second or two
+        assert process.wait() != -signal.SIGKILL  # the limit's: its next look would come later
         limit.cancel()
         assert b"Traceback" not in process.stderr.read()
 
 
+@pytest.mark.processes
 def test_a_terminal_has_its_cursor_while_it_is_stopped(arguments: list[str]) -> None:
     arguments[-1] = "60"
     pid, terminal = pty.fork()
@@ -193,4 +234,6 @@ def test_a_terminal_has_its_cursor_while_it_is_stopped(arguments: list[str]) -> 
     assert ended, text[-2000:]
     assert b"\x1b[?25h" in text[stopped:resumed], "no cursor while it is stopped"
     assert b"\x1b[?25l" in text[resumed:], "a cursor in the table"
+    again = text[resumed : text.index(b"Ctrl-C ends", resumed)]
+    assert not re.search(rb"\x1b\[\d*A", again), "drawn over what the shell wrote"
     assert text.rindex(b"\x1b[?25h") > text.rindex(b"\x1b[?25l")

@@ -13,7 +13,9 @@ import pytest
 
 from tests.cli.test_commands import PROJECT, run
 
-SECONDS = 20.0
+pytestmark = pytest.mark.processes
+
+SECONDS = 60.0
 WORK = """
 import signal, sys, tempfile, threading
 from pathlib import Path

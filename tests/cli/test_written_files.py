@@ -9,6 +9,8 @@ import pytest
 
 from tests.cli.test_commands import run
 
+pytestmark = pytest.mark.processes
+
 INIT = ("init", "--hardware", "b300-8x", "--host")
 
 

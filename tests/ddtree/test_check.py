@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.ddtree.conftest import SOURCE
 from tests.launcher.host import server_json
+
+pytestmark = pytest.mark.processes
 
 SIMULATOR = SOURCE.parents[3] / "lab" / "simulator" / "src"
 

@@ -16,6 +16,8 @@ from tests.ddtree.conftest import SOURCE
 from tests.ddtree.on_cpu import HAS_VARIABLE, needs
 from tests.launcher.host import server_json
 
+pytestmark = pytest.mark.processes
+
 needs("torch", "sglang.srt.server_args")
 
 ROOT = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Ten hosts in every state with five minutes of traffic: what the pictures of the docs show."""
+"""Twelve hosts in every state with five minutes of traffic: what the pictures of the docs show."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _IDLE = {"answers": 0.0, "running": None, "queued": None, "kv": None, "generated
 _B300 = {"hardware": "b300-8x", "model": "DeepSeek-V3.2", "release": "sglang-0.5.13.post1-77aa0192bd11"}
 STEP_SECONDS = 5.0
 STEPS = 60
+HANGS_AT = 40
 MODELS = (
     Model(
         "ct200",
@@ -29,6 +30,7 @@ MODELS = (
     ),
     Model("ct201", state="activating", phase="weights", progress=0.43, eta=214, moved=-299, age=-122, **_IDLE),  # type: ignore[arg-type]
     Model("ct202"),
+    Model("ct204", healthy=0, running=11, queued=3, kv=0.64),
     Model("ct203", queued=14, running=64, kv=0.93, drift={"file": 2}),
     Model("b300-01", failures=(("c1b2c3d4e5f60718", "nccl_timeout", "root", 5 * 86400.0),), **_B300),  # type: ignore[arg-type]
     Model("b300-02", **_B300),  # type: ignore[arg-type]
@@ -36,6 +38,7 @@ MODELS = (
     Model("lab-1", problem="lab-1: no route to host", read_ago=120),
     Model("lab-2", state="inactive", phase="none", gpus=0, **_IDLE),  # type: ignore[arg-type]
     Model("lab-3", state=None, gpus=0),
+    Model("lab-4", state=None, problem="lab-4: the host key isn't the known one"),
 )
 
 
@@ -59,7 +62,7 @@ def demo_site(now: float) -> PageSite:
 
 
 def _busier(model: Model, step: int, place: int, chance: random.Random) -> Model:
-    if model.generated is None:
+    if model.generated is None or (model.healthy == 0 and step >= HANGS_AT):
         return model
     base = 900 if model.host.startswith("b300") else 420
     tokens = STEP_SECONDS * base * (1 + 0.25 * math.sin(step / 7 + place) + chance.uniform(-0.1, 0.1))

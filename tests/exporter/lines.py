@@ -35,10 +35,6 @@ class Line:
     def __init__(self, *, reachable: bool = True, slow: float = 0.0) -> None:
         self.reachable, self.slow, self.connects = reachable, slow, 0
         self.current: Transport | None = None
-        self.running = self.most = 0
-        self.gate = threading.Event()
-        self.gate.set()
-        self.lock = threading.Lock()
         self.closed = self.mute = False
 
     def transport(self) -> Transport:
@@ -58,12 +54,6 @@ class Line:
         self.transport()
         if self.mute:
             raise Unreachable("ct200: Timeout opening channel")
-        with self.lock:
-            self.running += 1
-            self.most = max(self.most, self.running)
-        self.gate.wait(5)
-        with self.lock:
-            self.running -= 1
         return Completed(command, 0, "", "", 0.0)
 
     def stream(self, argv: tuple[str, ...]) -> AbstractContextManager[Stream]:

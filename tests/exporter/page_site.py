@@ -1,20 +1,19 @@
-"""The page on a real socket: the exporter's own listener over a fleet that a test changes."""
+"""The page on a real socket: the exporter's own server over a fleet that a test changes."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.reports import Reports
 from ddtree_ops.exporter.page.routes import StatusPage
 from ddtree_ops.exporter.sight.readings import Observed
-from ddtree_ops.exporter.web import address
+from ddtree_ops.exporter.web.address import Address
 from ddtree_ops.exporter.web.guard import Guard
-from ddtree_ops.exporter.web.listener import Listener
 from ddtree_ops.exporter.web.routes import Routes
-from ddtree_ops.exporter.web.site import Site
+from tests.exporter.running_server import running
 
 
 class PageSite:
@@ -34,11 +33,10 @@ class PageSite:
     def start(self) -> None:
         self.board = Board(lambda: self.fleet, self._wall)
         page = StatusPage(self.board, self._reports)
-        listening = address.listen(address.parse(f"127.0.0.1:{self.port}"))
-        self._listener = Listener(listening, Site(Routes(*page.routes()), Guard(None)))
-        self.port = self._listener.address[1]
-        threading.Thread(target=self._listener.serve, daemon=True).start()
+        self._running = ExitStack()
+        site = running(Address("127.0.0.1", self.port), Routes(*page.routes()), Guard(None))
+        self.port = self._running.enter_context(site)
 
     def stop(self) -> None:
-        self._listener.close()
+        self._running.close()
         self.board.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from ddtree_ops.adapters.local import LocalShell
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.fleet import places
-from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse
+from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse, Stream
 
 RELEASE = "lab-0123456789"
 PORT = 30000
@@ -37,6 +38,12 @@ class RootedShell(LocalShell):
             return Completed(command, 0, self._systemctl(command.argv[1], shown), "", 0.0)
         done = super().run(replace(command, argv=tuple(map(self._rooted, command.argv))))
         return replace(done, stdout=done.stdout.replace(str(self.root), ""))
+
+    @contextmanager
+    def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
+        self.asked.append(argv)
+        with super().stream(tuple(map(self._rooted, argv))) as stream:
+            yield stream
 
     def _rooted(self, word: str) -> str:
         for place in (places.ROOT, places.STATE):

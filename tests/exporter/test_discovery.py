@@ -16,7 +16,7 @@ import pytest
 from ddtree_ops.exporter.catalogue import discovery as metrics
 from ddtree_ops.exporter.collectors.discovery import DiscoveryCollector
 from ddtree_ops.exporter.discovery import targets
-from ddtree_ops.exporter.discovery.file_sd import FileTargets, write_targets
+from ddtree_ops.exporter.discovery.file_sd import following, write_targets
 from ddtree_ops.exporter.discovery.targets import Discovery, Found
 from ddtree_ops.fleet.inventory import load_fleet
 
@@ -118,7 +118,7 @@ def _give_back_descriptors() -> None:
 
 
 def _until_well(discovery: Discovery) -> Found:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while (found := discovery.found()).problem or any(one.problems for one in found.hosts):
         assert time.monotonic() < end, found
         time.sleep(0.01)
@@ -212,10 +212,14 @@ def test_a_request_does_not_wait_for_a_slow_reading(inventory: Path, monkeypatch
     go_on = threading.Event()
     monkeypatch.setattr("ddtree_ops.exporter.discovery.targets.load_fleet", lambda path: go_on.wait(5) and load_fleet(path))
     inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.3"))
-    assert discovery.found(wait=0.01) is first
+    reading = threading.Thread(target=discovery.found)
+    reading.start()
+    assert discovery.last is first
     inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.4"))  # while the one of before is being read
     go_on.set()
+    reading.join(5)
     assert [group["targets"] for group in _groups(discovery, "node")] == [["10.0.0.1:9100"], ["10.0.0.4:9100"]]
+    assert discovery.last is discovery.found()
 
 
 def test_the_file_is_replaced_only_when_targets_change(inventory: Path, tmp_path: Path) -> None:
@@ -243,15 +247,40 @@ def test_a_file_of_before_stays_while_nothing_can_be_read(inventory: Path, tmp_p
 
 def test_the_file_follows_in_the_background(inventory: Path, tmp_path: Path) -> None:
     path = tmp_path / "targets.json"
-    following = FileTargets(Discovery(inventory), path, seconds=0.02)
-    following.start()
+    file = following(Discovery(inventory), path, seconds=0.02)
+    file.start()
     try:
         inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.3"))
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while b"10.0.0.3" not in path.read_bytes() and time.monotonic() < end:
             time.sleep(0.01)
         assert b"10.0.0.3" in path.read_bytes()
     finally:
-        following.close()
+        file.close()
     with pytest.raises(OSError, match="nowhere"):
-        FileTargets(Discovery(inventory), tmp_path / "nowhere" / "t.json").start()
+        following(Discovery(inventory), tmp_path / "nowhere" / "t.json").start()
+
+
+def test_a_file_that_can_not_be_written_any_more_is_told_once(
+    inventory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "prometheus"
+    folder.mkdir()
+    file = following(Discovery(inventory), folder / "targets.json", seconds=0.01)
+    file.start()
+    try:
+        folder.rename(tmp_path / "gone")
+        end, told = time.monotonic() + 60, ""
+        while "targets.json stays as it was: " not in told and time.monotonic() < end:
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+        time.sleep(0.1)
+        assert told.count("stays as it was") == 1
+        assert capsys.readouterr().err == ""
+        (tmp_path / "gone").rename(folder)
+        inventory.write_text(GOOD.replace("10.0.0.2", "10.0.0.3"))
+        while b"10.0.0.3" not in (folder / "targets.json").read_bytes() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert b"10.0.0.3" in (folder / "targets.json").read_bytes()
+    finally:
+        file.close()

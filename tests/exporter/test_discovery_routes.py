@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ddtree_ops.exporter.collectors.discovery import DiscoveryCollector
 from ddtree_ops.exporter.discovery.routes import STALE, routes
 from ddtree_ops.exporter.discovery.targets import Discovery
 from ddtree_ops.exporter.web.messages import Request, Response
@@ -46,6 +47,7 @@ def test_a_broken_edit_is_told_beside_the_last_good_answer(inventory: Path) -> N
     discovery = Discovery(inventory, lambda: 100.4)
     good = _get(discovery, "/sd/sglang")
     inventory.write_text("gpus: [")
+    DiscoveryCollector(discovery).read()  # which follows the inventory
     now = _get(discovery, "/sd/sglang")
     assert (now.status, now.body, now.headers) == (200, good.body, {STALE: "100"})
     about = json.loads(_body(_get(discovery, "/api/sd")))

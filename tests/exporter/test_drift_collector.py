@@ -16,6 +16,8 @@ from ddtree_ops.exporter.releases.installed import Installed
 from ddtree_ops.ports import Completed
 from tests.exporter.shells import PORT, RELEASE, UNIT, HostFolder
 
+pytestmark = pytest.mark.processes
+
 TEXT = "[Service]\nExecStart=/opt/ddtree/current/venv/bin/python -m sglang_ddtree.launcher\n"
 CLEAN = dict.fromkeys(KINDS, 0)
 

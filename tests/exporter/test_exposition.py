@@ -75,11 +75,13 @@ def test_golden() -> None:
     assert found == GOLDEN.read_text()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("state", ["loading", "serving", "crashed"])
 def test_promtool_has_nothing_to_say_of_a_host(state: str) -> None:
     assert promtool(exposition(recorded(f"unit_{state}.txt"))) == "0"
 
 
+@pytest.mark.processes
 def test_promtool_has_nothing_to_say_of_the_whole_catalogue() -> None:
     text = render(one_of_each())
     assert all(f"# TYPE {metric.name} {metric.type}\n".encode() in text for metric in METRICS)

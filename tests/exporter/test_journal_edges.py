@@ -76,12 +76,10 @@ def test_a_state_that_cannot_be_used_is_set_aside_and_counts_only_what_is_new(te
     assert roots(data) == {CRASH: 1}
     data["totals"][0][2] = "many"
     path.write_text(json.dumps(data))
-    assert [one.name for one in tmp_path.glob("*.aside-*")] == ["journal-30000.json.aside-1"]
+    aside = tmp_path / "journal-30000.json.aside"
+    assert aside.read_text() == text
     passed(tmp_path, story.entries)
-    for _ in range(4):
-        path.write_text("broken")
-        passed(tmp_path, story.entries)
-    assert len(list(tmp_path.glob("*.aside-*"))) == 3
+    assert '"many"' in aside.read_text()
 
 
 def test_what_a_lost_state_may_have_counted_is_no_news(tmp_path: Path) -> None:

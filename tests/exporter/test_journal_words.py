@@ -58,8 +58,10 @@ def test_what_the_log_says_is_left_out(cause: str, label: str | None) -> None:
 
 def test_hostile_words_never_come_through_in_any_place_of_a_sentence() -> None:
     marks = ("hunter2", "secret", "sk-abc", "previous instructions", "/srv")
-    for sentence in journal_words._sentences():  # all of triage's sentences, each gap filled
-        said = journal_words.cause(replace(crash(), kind=Kind.TENSOR_SHAPE_BUG, cause=HOSTILE.join(sentence.parts)))
+    gapped = [parts for parts in journal_words._sentences() if len(parts) > 1]
+    assert len(gapped) > 300
+    for parts in gapped:  # all of triage's sentences, each gap filled
+        said = journal_words.cause(replace(crash(), kind=Kind.TENSOR_SHAPE_BUG, cause=HOSTILE.join(parts)))
         assert not any(mark in said for mark in marks), said
         assert len(said) <= journal_words.LENGTH
 

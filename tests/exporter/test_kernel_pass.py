@@ -11,7 +11,6 @@ import pytest
 
 from ddtree_ops.exporter.collectors.kernel import samples
 from ddtree_ops.exporter.kernel import one_pass as kernel_pass
-from ddtree_ops.exporter.kernel.gpu_address import address
 from ddtree_ops.exporter.kernel.lines import Victims, read_xid
 from ddtree_ops.ports import Command, Completed
 from ddtree_ops.triage.entry import JournalEntry
@@ -84,7 +83,7 @@ def test_any_split_counts_each_line_once(seed: int, tmp_path: Path) -> None:
 def test_a_damaged_state_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / "kernel.json").write_text('{"format":1}')
     kernel_pass.run(KernelShell(log()), tmp_path)
-    assert (tmp_path / "kernel.json.aside-1").exists()
+    assert (tmp_path / "kernel.json.aside").exists()
 
 
 def test_series_are_bounded_and_samples_are_as_the_catalogue_has_them(tmp_path: Path) -> None:
@@ -102,4 +101,10 @@ def test_series_are_bounded_and_samples_are_as_the_catalogue_has_them(tmp_path: 
 def test_only_the_driver_and_the_kernel_are_believed() -> None:
     assert read_xid("python3: NVRM: Xid (PCI:0000:41:00): 79, x") is None
     assert Victims().take("foo " * 40 + "Killed process 1 (x)") is None
-    assert address("00000000:41:00.0") == address("0000:41:00") == "0000:41:00"
+
+
+def test_an_xid_counts_whatever_stands_for_the_gpu() -> None:
+    said = {
+        written: read_xid(f"NVRM: Xid (PCI:{written}): 79, x") for written in ("0000:41:00", "41:00.0", "10000:41:00", "ABCD.9")
+    }
+    assert [xid and xid.pci for xid in said.values()] == ["0000:41:00", "0000:41:00", "10000:41:00", "abcd.9"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -17,7 +17,7 @@ from ddtree_ops.errors import Unreachable
 from ddtree_ops.exporter.collectors.health import HealthCollector
 from ddtree_ops.exporter.collectors.server import ServerCollector
 from ddtree_ops.exporter.loopback import HEALTH, METRICS, Loopback
-from ddtree_ops.exporter.pass_through import PassThrough
+from ddtree_ops.exporter.pass_through import passed_through
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.messages import Request, Response
 from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse
@@ -92,8 +92,9 @@ def target(http: Http, *ports: int) -> Target:
     return found
 
 
-def asked(handler: Callable[[Request], Response], port: int | str) -> Response:
-    return handler(Request("/", params={"port": str(port)}, headers={"authorization": "Basic c2VjcmV0", "accept": OPENMETRICS}))
+def asked(host: Target, page: str, port: int | str) -> Response:
+    headers = {"authorization": "Basic c2VjcmV0", "accept": OPENMETRICS}
+    return passed_through(host, Request("/", params={"port": str(port), "page": page}, headers=headers))
 
 
 def test_askers_share_the_one_answer_that_is_under_way(server: Server) -> None:
@@ -138,8 +139,7 @@ def test_a_failed_question_leaves_nothing_behind() -> None:
 
 
 def test_the_servers_answer_is_passed_as_it_is_and_nothing_of_the_client(server: Server) -> None:
-    through = PassThrough(target(LocalHttp(), server.port))
-    got = asked(through.metrics, server.port)
+    got = asked(target(LocalHttp(), server.port), "metrics", server.port)
     assert (got.status, got.content_type, got.body) == (200, server.kind, server.body)
     assert "Location" not in got.headers
     (seen,) = server.headers_seen
@@ -147,32 +147,34 @@ def test_the_servers_answer_is_passed_as_it_is_and_nothing_of_the_client(server:
 
 
 def test_only_ports_of_our_units_are_asked(server: Server) -> None:
-    through = PassThrough(target(LocalHttp(), 30000))
+    known = target(LocalHttp(), 30000)
     for port in (server.port, "0", "-1", "65536", "30000x", "²"):
-        assert asked(through.metrics, port).status == 404
+        assert asked(known, "metrics", port).status == 404
+    for page in ("generate", "v1", "", "metrics/"):
+        assert asked(known, page, 30000).status == 404
     assert server.asked == 0
 
 
 def test_a_port_that_is_known_waits_for_no_systemd(server: Server) -> None:
     known = target(LocalHttp(), server.port)
     known._read_at, known.shell = 0.0, Lost()
-    assert asked(PassThrough(known).metrics, server.port).status == 200
-    assert asked(PassThrough(known).metrics, 30001).status == 502, "asked, in vain"
+    assert asked(known, "metrics", server.port).status == 200
+    assert asked(known, "metrics", 30001).status == 502, "asked, in vain"
 
 
 @pytest.mark.parametrize(("given", "passed"), [(200, 200), (503, 503), (404, 404), (302, 502), (500, 500)])
 def test_status_of_health(server: Server, given: int, passed: int) -> None:
     server.status, server.body = given, b""
-    assert asked(PassThrough(target(LocalHttp(), server.port)).health, server.port).status == passed
+    assert asked(target(LocalHttp(), server.port), "health", server.port).status == passed
 
 
 def test_a_page_is_never_served_in_our_name(server: Server) -> None:
     server.kind, server.body = "text/html; charset=utf-8", b"<script>alert(1)</script>"
-    assert asked(PassThrough(target(LocalHttp(), server.port)).health, server.port).content_type.startswith("text/plain")
+    assert asked(target(LocalHttp(), server.port), "health", server.port).content_type.startswith("text/plain")
 
 
 def test_what_does_not_answer() -> None:
-    assert asked(PassThrough(target(Silent(), 30000)).metrics, 30000).status == 503
+    assert asked(target(Silent(), 30000), "metrics", 30000).status == 503
 
     def late(_: HttpRequest) -> HttpResponse:
         raise TimeoutError
@@ -180,10 +182,10 @@ def test_what_does_not_answer() -> None:
     def lost(_: HttpRequest) -> HttpResponse:
         raise Unreachable("lost")
 
-    assert asked(PassThrough(target(Answering(late), 30000)).health, 30000).status == 504
-    assert asked(PassThrough(target(Answering(lost), 30000)).health, 30000).status == 502
+    assert asked(target(Answering(late), 30000), "health", 30000).status == 504
+    assert asked(target(Answering(lost), 30000), "health", 30000).status == 502
     long = Answering(lambda _: HttpResponse(200, b"x" * 70_000, 0.1))
-    assert asked(PassThrough(target(long, 30000)).health, 30000).status == 502
+    assert asked(target(long, 30000), "health", 30000).status == 502
 
 
 def test_collectors_tell_a_server_that_answers(server: Server) -> None:

@@ -1,11 +1,11 @@
-"""The page's answers, without a browser: what is in them, what is refused, how long they take."""
+"""The page's answers, without a browser: what is in them, what is refused, what is made anew."""
 
 from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,15 @@ import pytest
 from ddtree_ops.exporter.journal import reports as journal_reports
 from ddtree_ops.exporter.page.board import Board
 from ddtree_ops.exporter.page.events import FleetNews, stream
-from ddtree_ops.exporter.page.fleet import fleet_page
-from ddtree_ops.exporter.page.host_news import HostNews
+from ddtree_ops.exporter.page.host import HostNews
 from ddtree_ops.exporter.page.reports import policy, stored
 from ddtree_ops.exporter.page.routes import StatusPage
+from ddtree_ops.exporter.page.row import row_html
 from ddtree_ops.exporter.page.spark import spark
-from ddtree_ops.exporter.page.table import Selection, natural
+from ddtree_ops.exporter.page.table import Selection
+from ddtree_ops.exporter.sight.order import natural
 from ddtree_ops.exporter.sight.readings import Observed
+from ddtree_ops.exporter.sight.row import Row
 from ddtree_ops.exporter.web.messages import Request, Response
 from tests.exporter.fleet_model import NOW, Model, observed, read_later
 
@@ -156,7 +158,7 @@ def test_document() -> None:
 
 
 def events(shown: Shown, news: FleetNews | HostNews) -> Iterator[tuple[str, dict[str, object]]]:
-    for chunk in stream(shown.board, news.take, every=0.0):
+    for chunk in stream(shown.board, news.take):
         fields = dict(line.split(": ", 1) for line in chunk.decode().splitlines() if line)
         if "event" in fields:
             yield fields["event"], json.loads(fields["data"])
@@ -205,24 +207,47 @@ def test_stream_of_a_host() -> None:
     assert (news["say"], "gpus" in news["parts"]) == ("ct10: failed", False)  # type: ignore[operator]
 
 
-def test_a_thousand_hosts_in_time() -> None:
+def test_of_a_thousand_hosts_only_what_changed_is_rendered_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[str] = []
+
+    def counted(row: Row, name: str, host: str, fleet: bool) -> str:
+        rendered.append(host)
+        return row_html(row, name, host, fleet)
+
+    monkeypatch.setattr("ddtree_ops.exporter.page.board.row_html", counted)
     models = [Model(f"h{index}", queued=index % 7, generated=index) for index in range(1000)]
-    found = [observed(model) for model in models]
-    shown = Shown(found)
-    shown.text()
-    shown.now += 5
-    shown.fleet = [read_later(one, model, 5) for one, model in zip(found, models, strict=True)]
-    begin = time.process_time()
-    page = fleet_page(shown.board.frame(), Selection())
-    assert time.process_time() - begin < 0.4  # 0.11 where nothing else runs
-    assert len(hosts_of(page)) == 1000
+    shown = Shown([observed(model) for model in models])
+    first = shown.text()
+    assert sorted(hosts_of(first)) == sorted(rendered) == sorted(model.host for model in models)
+    rendered.clear()
+    shown.now += 2
+    assert hosts_of(shown.text()) == hosts_of(first)
+    assert rendered == []
+    shown.now += 2
+    shown.fleet[7] = read_later(shown.fleet[7], replace(models[7], queued=9), 5)
+    assert hosts_of(shown.text()) == hosts_of(first)
+    assert rendered == ["h7"]
+
+
+@pytest.mark.parametrize(("hosts", "prepared"), [(1, []), (2, ["prepare"])])
+def test_templates_of_a_fleet_are_compiled_before_anyone_asks(
+    monkeypatch: pytest.MonkeyPatch, hosts: int, prepared: list[str]
+) -> None:
+    called: list[str] = []
+    monkeypatch.setattr("ddtree_ops.exporter.page.board.prepare", lambda: called.append("prepare"))
+    board = Shown(FLEET[:hosts]).board
+    board.close()
+    board._keep_up()  # once, since it is closed
+    assert called == prepared
 
 
 def test_spark_leaves_gaps_and_begins_at_nought() -> None:
-    assert spark([None, 1.0], "x") is None
+    assert spark([None, 1.0], "x") == ""
     found = spark([0.0, 10.0, None, 5.0, 5.0], "x")
-    assert found is not None
-    assert (found.line, found.title) == ("M55 18L56 2M58 10L59 10", "x: 0.00 to 10.00 in the last 5 readings")
+    assert '<path class="line" d="M55 18L56 2M58 10L59 10"/>' in found
+    assert '<path class="area" d="M55 18L55 18L56 2L56 18ZM58 18L58 10L59 10L59 18Z"/>' in found
+    assert "<title>x: 0.00 to 10.00 in the last 5 readings</title>" in found
+    assert 'd="M57 18L58 18L59 18"' in spark([0.0, 0.0, 0.0], "x")
 
 
 def test_natural_order() -> None:

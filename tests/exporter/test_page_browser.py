@@ -10,18 +10,19 @@ import pytest
 
 from ddtree_ops.exporter.sight.readings import Observed
 from tests.exporter.browser import CONTRAST, Browser, needs_browser
-from tests.exporter.fleet_model import Model, observed
+from tests.exporter.fleet_model import NOW, Model, observed
 from tests.exporter.page_site import PageSite
 from tests.exporter.test_page import HOSTILE as ENDLESS
 from tests.exporter.test_page import KNOWN
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.processes]
 HOSTILE = ENDLESS[:200]
 FOCUSED = """
 const e = document.activeElement;
 return [e.textContent.trim() || e.id, e.getBoundingClientRect().top >= 0, getComputedStyle(e).outlineStyle];
 """
 LOADING = Model("ct201", state="activating", phase="weights", progress=0.43, eta=214, moved=1, answers=0, generated=None)
+OF_A_RESTART = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE", "ERR_EMPTY_RESPONSE")
 MODELS = (
     Model("ct200"),
     LOADING,
@@ -30,6 +31,7 @@ MODELS = (
     Model("b300-1", state="failed", exit_code=70, failures=((KNOWN, "graph_token_count_mismatch", "root", 95.0),)),
     Model("lost", problem="lost: no route to host", read_ago=500),
 )
+AGES = (0, 59, 60, 3599, 3600, 172799, 172800, 1e7)
 DIED = replace(MODELS[0], state="failed", exit_code=70, restarts=1, answers=0)
 
 
@@ -59,13 +61,15 @@ def chromium() -> Iterator[Browser]:
 def browser(chromium: Browser) -> Iterator[Browser]:
     chromium.reset()
     yield chromium
-    assert [line for line in chromium.complaints() if "ERR_CONNECTION_REFUSED" not in line and "ERR_INCOMPLETE" not in line] == []
+    assert [line for line in chromium.complaints() if not any(name in line for name in OF_A_RESTART)] == []
 
 
 @pytest.fixture
-def site() -> Iterator[PageSite]:
+def site(browser: Browser) -> Iterator[PageSite]:
+    """The page is left before the site stops."""
     found = PageSite(fleet(), Clock())
     yield found
+    browser.driver.get("about:blank")
     found.stop()
 
 
@@ -122,6 +126,21 @@ def test_a_host_page_is_live(browser: Browser, site: PageSite) -> None:
     site.fleet = fleet(MODELS[0], replace(LOADING, phase="graph_capture", progress=0.8), *MODELS[2:])
     browser.until(lambda: browser.texts(".steps .now") == ["graph capture"], "the next phase")
     assert browser.texts(".wide b") == ["80%"]
+
+
+def test_script_and_exporter_tell_ages_by_the_same_words(browser: Browser) -> None:
+    failed = [Model(f"h{at}", failures=((KNOWN, "host_oom", "root", age),)) for at, age in enumerate(AGES)]
+    site = PageSite([observed(model) for model in failed], lambda: NOW)
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    browser.driver.get(site.url)
+    told = browser.texts("time")
+    browser.command("Emulation.setScriptExecutionDisabled", value=False)
+    browser.driver.get(site.url)
+    browser.until(lambda: browser.texts("#live-words") == ["live"], "that it is live")
+    assert len(set(told)) == len(AGES)
+    assert browser.texts("time") == told
+    browser.driver.get("about:blank")
+    site.stop()
 
 
 @pytest.mark.parametrize("host", ["", "?host=b300-1", "?host=ct201", "?host=ct202"])

@@ -17,6 +17,8 @@ from ddtree_ops.exporter.releases.settings import ServerSettings, read_settings
 from ddtree_ops.ports import Command, Completed
 from tests.exporter.shells import INVOCATION, PORT, RELEASE, STARTED, HostFolder
 
+pytestmark = pytest.mark.processes
+
 OTHER = "lab-fedcba9876"
 TREE = ("--speculative-ddtree-budget", "31", "--speculative-dflash-block-size", "8")
 

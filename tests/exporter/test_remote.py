@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ddtree_ops.errors import HostTimedOut, Unreachable
+from ddtree_ops.errors import Unreachable
 from ddtree_ops.exporter.journal.follow import UNIT_SIGNS
 from ddtree_ops.exporter.journal.watch import Watch
-from ddtree_ops.exporter.remote import COMMANDS_AT_ONCE, RemoteShell
+from ddtree_ops.exporter.remote import RemoteShell
 from tests.exporter.lines import LIST, Line, shell
 
 
@@ -64,22 +64,6 @@ def test_ten_collectors_wait_for_one_connect() -> None:
     line.reachable = True
     remote.run(LIST)
     assert line.connects == 2
-
-
-def test_so_many_commands_at_once_and_no_more() -> None:
-    line = Line()
-    line.gate.clear()
-    remote = shell(line)
-    threads = together(COMMANDS_AT_ONCE, lambda: remote.run(LIST))
-    while line.running < COMMANDS_AT_ONCE:
-        time.sleep(0.005)
-    with pytest.raises(HostTimedOut):
-        remote.run(LIST)
-    line.gate.set()
-    for thread in threads:
-        thread.join(5)
-    remote.run(LIST)
-    assert line.most == COMMANDS_AT_ONCE
 
 
 def test_hosts_that_are_connected_do_not_wait_for_those_that_connect() -> None:

@@ -83,7 +83,7 @@ def test_one_that_hangs_shows_as_failed_while_the_others_go_on() -> None:
     sampler = Sampler([hanging, quick], SystemClock())
     sampler.start()
     try:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while (quick.readings < 5 or "boots" not in sampler.snapshot().states) and time.monotonic() < deadline:
             time.sleep(0.01)
         snapshot = sampler.snapshot()

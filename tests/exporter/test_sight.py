@@ -160,6 +160,19 @@ def test_a_server_that_hangs_is_not_serving() -> None:
     assert RANK[State.FAILED] < RANK[State.UNANSWERING] < RANK[State.STALLED] < RANK[State.LOADING]
 
 
+def test_silence_is_not_counted_over_a_gap_in_which_nobody_looked() -> None:
+    model, sights = Model("h", healthy=0, generated=10), Sights()
+    found = read_later(observed(model, NOW), model, 0)
+    sights.update((found,), NOW)
+    sights.update((found,), NOW + GAP_SECONDS + 10)
+    told = []
+    for seconds in (120, 40, 30):
+        found = read_later(found, model, seconds)
+        assert found.snapshot is not None
+        told.append(sights.update((found,), found.snapshot.taken)[0].state)
+    assert told == [State.SERVING, State.SERVING, State.UNANSWERING]
+
+
 def _failed(seconds: float, error: str, *, kept: bool = False, success: bool = False) -> Snapshot:
     """So long after the last good reading of the units; slow collectors are still well."""
     found = observed(Model("h", read_ago=0)).snapshot

@@ -21,8 +21,8 @@ PROFILES = {"ct200": "rtx-pro-6000-8x", "b300": "b300-8x"}
 ENVIRONMENT = {"SIM_LOAD_SECONDS": "2.5", "SIM_CRASH_SETTLE_SECONDS": "0"}
 SMOKE = [{"prompt": "The capital of France is", "expect": "Paris"}, *({"prompt": f"Tell me about {n}"} for n in range(20))]
 SMALL_MIB = {"/opt/ddtree": 400, "/var/lib/ddtree": 4}
-BACK_SECONDS = 60.0
-QUIET_SECONDS = 10.0
+BACK_SECONDS = 180.0
+QUIET_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class Deploying:
         self._rest = b""
         self.seen: list[dict[str, Any]] = []
 
-    def until(self, good: Callable[[dict[str, Any]], bool], what: str, seconds: float = 120.0) -> dict[str, Any]:
+    def until(self, good: Callable[[dict[str, Any]], bool], what: str, seconds: float = 240.0) -> dict[str, Any]:
         """Read progress until a line is good; fails the test if the command ends before."""
         deadline = time.monotonic() + seconds
         for line in self._lines(deadline):

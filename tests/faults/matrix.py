@@ -113,14 +113,12 @@ _EXCEPTIONS: dict[tuple[Step, Fault], tuple[frozenset[int], str]] = {
 _IN_CI = frozenset(
     {
         (Step.STAGING, Fault.KILLED),
-        (Step.SWITCHING, Fault.KILLED),
         (Step.WAITING, Fault.INTERRUPTED),
         (Step.COMMITTING, Fault.KILLED),
         (Step.STAGING, Fault.DROPPED),
         (Step.WAITING, Fault.REBOOT),
         (Step.SWITCHING, Fault.POWER_CUT),
         (Step.SMOKING, Fault.FROZEN_SHORT),
-        (Step.STAGING, Fault.RELEASES_FULL),
         (Step.COMMITTING, Fault.STATE_FULL),
         (Step.WAITING, Fault.UNIT_KILLED),
     }

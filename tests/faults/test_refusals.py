@@ -52,6 +52,7 @@ def test_port_in_use(ct200: Arena, record_property: Record) -> None:
         refused(ct200, record_property, row, frozenset({7}), rf"port {OTHER_PORT} is taken by pid \d+", mend=ct200.spec)
 
 
+@pytest.mark.whole
 def test_wheel_with_a_wrong_hash(ct200: Arena, record_property: Record) -> None:
     """The lock's own hash of a package is changed in one digit: no file of the index fits it."""
     lock = assets.lock("lab").read_text()

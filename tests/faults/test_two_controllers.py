@@ -7,24 +7,27 @@ from contextlib import ExitStack
 import pytest
 
 from tests.faults.arena import Arena
+from tests.faults.found import PORT
 from tests.faults.matrix import Step
 from tests.faults.one_case import Record
 from tests.faults.reach import reach
 from tests.faults.verdicts import Row, check_again, check_message
 
 LOCKED = 9
-#: Long enough for a second command to begin and end meanwhile.
+#: Long enough for a second command to take the lock meanwhile.
 LONG_LOAD = "8"
 
 
+@pytest.mark.whole
 def test_lock_held(ct200: Arena, record_property: Record) -> None:
     row = Row("", "lock held")
     try:
-        ct200.slow_spec(LONG_LOAD)
+        ct200.spec()
         release = ct200.release()
         with ct200.deploying() as first:
             reach(first, ct200, Step.WAITING, release)
-            second = ct200.deploy()
+            with ct200.lab.standing_still(ct200.host, f"ddtree-server@{PORT}.service"):
+                second = ct200.deploy()
             row.ended(second)
             done = first.end()
         check_message(second, frozenset({LOCKED}), r"locked by \S+@\S+ \(pid \d+\) since \d{4}-\d\d-\d\dT.*deploy")

@@ -14,7 +14,7 @@ from tests.faults.found import Found
 from tests.faults.matrix import SIGKILLED
 from tests.faults.table import PROPERTY, public
 
-CONTROLLER_SECONDS = 10.0
+CONTROLLER_SECONDS = 60.0
 
 
 @dataclass

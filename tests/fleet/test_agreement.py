@@ -15,6 +15,8 @@ import pytest
 from ddtree_ops.fleet.inventory import load_fleet
 from ddtree_ops.fleet.nodes import Vault
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 INVENTORIES = ("inventories/example", "inventories/lab", "tests/fleet/agreement")
 

@@ -45,8 +45,18 @@ def test_unknown_names_tell_the_nearest(tmp_path: Path) -> None:
         fleet.host("ct20")
     with pytest.raises(UsageError, match=r"no group is named 'gpu' .* did you mean 'gpus'"):
         fleet.group("gpu")
+    others = fleet_of(tmp_path, "all: {children: {rtx: {hosts: {a: {}}}, monitoring: {hosts: {b: {}}}}}")
+    with pytest.raises(UsageError, match=r"named 'nogroup' .* did you mean 'ungrouped'") as raised:
+        others.group("nogroup")
+    assert raised.value.hint == "its groups are all, monitoring, rtx, ungrouped"
     with pytest.raises(UsageError, match="no inventory at"):
         load_fleet(tmp_path / "nowhere")
+
+
+def test_a_certificate_beside_it_is_no_inventory(tmp_path: Path) -> None:
+    for name in ("ca.pem", "ca.crt"):
+        (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
+    assert [host.name for host in fleet_of(tmp_path, "all: {hosts: {a: {}}}").hosts] == ["a"]
 
 
 def test_a_broken_host_hides_no_other(tmp_path: Path) -> None:
@@ -121,6 +131,7 @@ def test_vault_values_stay_opaque() -> None:
     assert host.serving.secrets["api_key"].vault == "server_key"
 
 
+@pytest.mark.processes
 def test_importing_and_looking_at_hosts_loads_no_pydantic() -> None:
     code = (
         "import sys; from pathlib import Path; from ddtree_ops.fleet.inventory import load_fleet\n"

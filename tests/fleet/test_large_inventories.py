@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.fleet.inventory import Fleet, load_fleet
 from ddtree_ops.fleet.ranges import read_pattern
+from tests.hang import ends
 
 
 def fleet_of(directory: Path, text: str) -> Fleet:
@@ -34,15 +34,13 @@ def test_a_long_loop_of_groups(tmp_path: Path) -> None:
 def test_diamonds_of_groups(tmp_path: Path) -> None:
     levels = 200
     lines = [f"{side}{at}: {{children: {{a{at + 1}: , b{at + 1}: }}}}" for at in range(levels) for side in "ab"]
-    begun = time.monotonic()
-    fleet = fleet_of(tmp_path, "\n".join([*lines, f"a{levels}: {{hosts: {{h: }}}}"]))
-    assert time.monotonic() - begun < 5
+    with ends():
+        fleet = fleet_of(tmp_path, "\n".join([*lines, f"a{levels}: {{hosts: {{h: }}}}"]))
     assert fleet.host("h").groups[-3:] == (f"a{levels - 1}", f"b{levels - 1}", f"a{levels}")
 
 
-@pytest.mark.parametrize("keys", [2, 200])
-def test_the_limit_of_hosts_is_the_whole_inventorys(tmp_path: Path, keys: int) -> None:
-    hosts = ", ".join(f'"n{at}x[1:9999]": ' for at in range(keys))
+def test_the_limit_of_hosts_is_the_whole_inventorys(tmp_path: Path) -> None:
+    hosts = ", ".join(f'"n{at}x[1:9999]": ' for at in range(200))
     tracemalloc.start()
     try:
         with pytest.raises(InvalidInventory, match=r"hosts\.yml:1: all\.hosts: the inventory has more than 10000 hosts") as error:

@@ -31,6 +31,7 @@ def here(tmp_path: Path, **wanted: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.processes
 def test_one_command_looks_at_everything(tmp_path: Path) -> None:
     place = tmp_path / "releases" / RELEASE.id
     place.mkdir(parents=True)
@@ -48,6 +49,7 @@ def test_one_command_looks_at_everything(tmp_path: Path) -> None:
     assert "preflight" not in {one.id for one in seen.findings}
 
 
+@pytest.mark.processes
 def test_the_unit_of_the_current_release_is_asked_for_by_its_own_port(tmp_path: Path) -> None:
     place = tmp_path / "releases" / "lab-old"
     place.mkdir(parents=True)

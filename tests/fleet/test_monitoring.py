@@ -100,6 +100,7 @@ def test_what_hides_the_server_is_told_with_its_line(spec: str, message: str, tm
         _ = _host(tmp_path, f"ddtree_serving: {spec}\n").outline
 
 
+@pytest.mark.processes
 def test_discovery_imports_no_pydantic() -> None:
     """It runs in the exporter, which has 40 MB."""
     program = "import sys, ddtree_ops.exporter.discovery; sys.exit(bool({'pydantic', 'jinja2', 'paramiko'} & set(sys.modules)))"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
 import functools
@@ -60,8 +61,9 @@ def release_of(case: Mapping[str, Any]) -> Release:
 
 @pytest.fixture(autouse=True, scope="module")
 def _each_tree_once() -> Iterator[None]:
-    """The same trees come dozens of times."""
+    """The same trees come dozens of times, and of changed ones all files but one."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ast, "parse", functools.cache(ast.parse))
         patch.setattr(runtime_findings_module, "resolve", functools.cache(resolve))
         yield
 

@@ -41,7 +41,6 @@ class HostModel:
     files: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] | None = None
     lock: dict[str, Any] | None = None
-    lock_file: dict[str, Any] = field(default_factory=dict)
     dead_man: dict[str, Any] | None = None
     unit_port: int = 30000
     last_good: str | None = None
@@ -162,7 +161,7 @@ class ModelShell:
         code, output = self._answer(command.argv)
         return Completed(command, code, output, "", 0.0)
 
-    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:  # noqa: PLR0912 - one case for each command
+    def _answer(self, argv: tuple[str, ...]) -> tuple[int, str]:
         model = self.model
         match argv[0], argv[1:3]:
             case "systemctl", ("show", unit):
@@ -178,8 +177,6 @@ class ModelShell:
             case "cat", (path,) if path.endswith("/api_key"):
                 return 1, ""
             case "cat", (path, *_):
-                if path.endswith("/lock"):
-                    return 0, json.dumps(model.lock_file)
                 return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
             case "python3", ("-I", "-S") if argv[5] == "list":  # the source of a release
                 return 0, json.dumps({"packages": {}, "files": {}})

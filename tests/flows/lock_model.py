@@ -9,16 +9,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ddtree_ops.errors import Unreachable
+from ddtree_ops.errors import HostCommandFailed, Unreachable
 
 HOLDER = {"user": "anna", "controller": "laptop", "pid": 4711, "command": "deploy --host ct200", "since": "2026-11-30T01:02:03Z"}
 
 
 @dataclass
 class LockModel:
-    """One host's lock. `holder`: somebody else has it. `told` are the audit records that the program was given."""
+    """One host's lock. `holder`: somebody else has it, or had it since we did.
+
+    `told` are the audit records that the program was given.
+    """
 
     holder: dict[str, Any] | None = None
+    held: bool = True  # by them, still
     asked: list[dict[str, Any]] = field(default_factory=list)
     told: list[dict[str, Any]] = field(default_factory=list)
     open: ModelLockStream | None = None
@@ -27,14 +31,21 @@ class LockModel:
         wanted = json.loads(argument)
         self.asked.append(wanted)
         free = self.holder is None or wanted["break"]
-        self.open = ModelLockStream(self, {"locked": True} if free else {"locked": False, "holder": self.holder})
+        self.open = ModelLockStream(
+            self, {"locked": True} if free else {"locked": False, "holder": self.holder, "held": self.held}
+        )
         return self.open
 
-    def take_away(self) -> None:
-        """Somebody else breaks it."""
+    def end(self) -> None:
+        """Somebody ends the program."""
         assert self.open is not None
-        self.open.say({"lost": True})
+        self.open.break_off(HostCommandFailed("ct200: `python3` ended with exit code 143"))
         assert self.open.left.wait(10), "the holder leaves the channel once it knows"
+
+    def take_away(self, **more: Any) -> None:
+        """Somebody else breaks it."""
+        self.holder = HOLDER | more
+        self.end()
 
 
 class ModelLockStream:
@@ -49,7 +60,10 @@ class ModelLockStream:
 
     def lose(self) -> None:
         """The connection breaks off."""
-        self._lines.put(Unreachable("the connection was lost"))
+        self.break_off(Unreachable("the connection was lost"))
+
+    def break_off(self, error: Exception) -> None:
+        self._lines.put(error)
 
     def chunks(self) -> Iterator[bytes]:
         while (line := self._lines.get(timeout=30)) is not None:

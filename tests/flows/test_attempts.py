@@ -117,6 +117,13 @@ def test_a_lost_connection_is_made_again_under_the_same_token() -> None:
     assert first["token"] == second["token"]
 
 
+def test_an_end_of_the_lock_program_is_no_theft() -> None:
+    """As `pkill` by a broad name, the kernel for want of memory, or a host that reboots ends it."""
+    model = serving_old()
+    assert deploy_with(model, "restart", model.lock_program.end).outcome is Outcome.DEPLOYED
+    assert [one["again"] for one in model.lock_program.asked] == [False, True]
+
+
 def test_what_changed_before_we_had_the_lock_is_seen() -> None:
     """Somebody else deployed the same, between our look and our lock."""
     model = serving_old()

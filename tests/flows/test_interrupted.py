@@ -141,11 +141,17 @@ def test_a_lock_lost_on_the_way_back_is_no_promise() -> None:
 def test_whoever_took_the_lock_is_named() -> None:
     model = serving_old()
 
-    def taken() -> None:
-        model.lock_file = {**HOLDER, "token": "another", "command": "stop --break-lock --host ct200"}
-        model.lock_program.take_away()
-
-    report = deploy_with(model, "restart", taken)
+    command = "stop --break-lock --host ct200"
+    report = deploy_with(model, "restart", lambda: model.lock_program.take_away(command=command))
     assert report.exit_code == 9
-    assert "taken from us by anna@laptop (pid 4711) since" in str(report.error)
-    assert "stop --break-lock --host ct200" in str(report.error)
+    taken = f"taken from us by anna@laptop (pid 4711) since {HOLDER['since']}: {command}"
+    assert report.error == f"ct200: the lock was {taken}"
+
+
+def test_whoever_held_it_meanwhile_is_named_too() -> None:
+    """A laptop that slept through another's whole deploy must not go on as if nothing had been."""
+    model = serving_old()
+    model.lock_program.held = False
+    report = deploy_with(model, "restart", model.lock_program.take_away)
+    assert report.exit_code == 9
+    assert str(report.error).endswith("deploy --host ct200 (has ended)")

@@ -67,12 +67,12 @@ def test_a_tree_that_takes_too_long_is_left_out_and_told_to_stop(monkeypatch: py
 
     def slow(_root: object, _tree: object, _tell: object, stop: threading.Event) -> None:
         seen.append(stop)
-        stop.wait(30)
+        stop.wait(300)
 
     monkeypatch.setattr(origins, "_ask", slow)
     began = time.monotonic()
     after = from_tree(report(), put_together_nothing(), nothing, 0.05)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 100
     assert "wasn't read within 0.05 s" in note(after)
     assert seen[0].is_set()
 

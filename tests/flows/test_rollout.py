@@ -20,7 +20,7 @@ from ddtree_ops.flows.schedule import Policy
 from ddtree_ops.report.deployment import DeploymentReport, Outcome
 from tests.flows.test_deploy import NEW
 
-SECONDS = 10.0
+SECONDS = 60.0
 HOSTS = ("a", "b", "c")
 ALL = Policy(canary_first=False)
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.hosts.lab import Lab
+from tests.hosts.lanes import Lanes, place
 
 PROJECT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -27,18 +28,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.hosts)
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
+    """Asked of where pytest was given this folder by name, as `make hosts` does."""
+    config.option.loadscopereorder = False
+    return Lanes(config, log)
 
 
 @pytest.fixture(scope="session")
-def lab() -> Iterator[Lab]:
-    """Hosts ct200 and b300 of a lab of their own, beside any demo lab; each pytest-xdist worker has one."""
+def empty_lab() -> Iterator[Lab]:
+    """A lab of their own, beside any demo lab, for tests that boot hosts of their own; each pytest-xdist worker has one."""
     lab = Lab("-".join(("test", os.environ.get("PYTEST_XDIST_WORKER", "main"))))
     lab.down()  # what a killed run may have left
-    lab.up("ct200", "b300=b300-8x")
     try:
         yield lab
     finally:
         lab.down()
+
+
+@pytest.fixture(scope="session")
+def lab(empty_lab: Lab) -> Lab:
+    """The same with hosts ct200 and b300."""
+    empty_lab.up("ct200", "b300=b300-8x")
+    return empty_lab
 
 
 @pytest.fixture

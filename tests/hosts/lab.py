@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +17,14 @@ SCRIPT = Path(__file__).resolve().parents[2] / "lab" / "hosts.sh"
 UP_TIMEOUT_S = 600.0  # with a cold cache the root file system is built first
 COMMAND_TIMEOUT_S = 120.0
 GPU_STATE = "/run/ddtree-lab/gpu-state.json"
+
+
+def wait_for(what: str, holds: Callable[[], object], seconds: float) -> None:
+    """Ask twice a second until it holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.5)
 
 
 class LabError(AssertionError):
@@ -140,6 +150,15 @@ class Lab:
         """Write the simulator's settings file; it counts from the next start of the server on."""
         lines = "".join(f"{name}={value}\n" for name, value in settings.items())
         self.sh(host, "tee", "/etc/ddtree-lab/sim.env", stdin=lines)
+
+    @contextmanager
+    def standing_still(self, host: str, unit: str) -> Iterator[None]:
+        """No process of the unit moves meanwhile: a load goes on for as long as the test needs, however slow this machine is."""
+        self.sh(host, "systemctl", "kill", "--signal=STOP", unit)
+        try:
+            yield
+        finally:
+            self.sh(host, "systemctl", "kill", "--signal=CONT", unit)
 
     def run(self, *args: str, stdin: str | None = None, timeout: float = COMMAND_TIMEOUT_S) -> str:
         """Run one command of lab/hosts.sh; returns its stdout."""

@@ -1,4 +1,4 @@
-"""deploy/ansible.cfg: which host a kept SSH connection belongs to."""
+"""SSH connections: which host a kept one belongs to (deploy/ansible.cfg), and how many programs run over one of ours."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ddtree_ops.adapters.ssh import SshShell
+from ddtree_ops.fleet.inventory import load_fleet
+from ddtree_ops.ports import Command
 from tests.hosts.lab import Lab
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -31,8 +35,21 @@ def hostname(lab: Lab, host: str, folder: Path) -> str:
         env={**os.environ, "ANSIBLE_CONFIG": str(PROJECT / "deploy" / "ansible.cfg")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split("(stdout)")[-1].strip()
+
+
+def test_an_sshd_that_allows_few_sessions_is_no_lost_host(lab: Lab, lab_inventory: Path) -> None:
+    settings = "/etc/ssh/sshd_config.d/00-few.conf"  # the first value counts (sshd_config(5))
+    lab.sh("ct200", "sh", "-c", f"echo MaxSessions 3 > {settings}; systemctl reload ssh")
+    try:
+        with SshShell(load_fleet(lab_inventory).host("ct200")) as shell, shell.stream(("journalctl", "--follow")):
+            with ThreadPoolExecutor(12) as threads:
+                command = Command(("sh", "-c", "sleep 0.1; echo well"), timeout=60)
+                assert {done.stdout for done in threads.map(shell.run, [command] * 36)} == {"well\n"}
+            assert shell.transport().is_active()
+    finally:
+        lab.sh("ct200", "sh", "-c", f"rm {settings}; systemctl reload ssh")

@@ -55,7 +55,7 @@ def test_a_look_at_an_untouched_host_finds_nothing(lab: Lab, tool: Tool, invento
 
 def test_a_no_op_is_one_login(lab: Lab, tool: Tool, inventory: Path) -> None:
     def logins() -> int:
-        return lab.sh(HOST, "journalctl", "-u", "ssh", "-o", "cat").count("Accepted publickey")
+        return lab.sh(HOST, "sh", "-c", "journalctl --sync; journalctl -u ssh -o cat").count("Accepted publickey")
 
     before = logins()
     assert deploy(tool)["outcome"] == "nothing_to_do"

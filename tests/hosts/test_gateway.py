@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -34,8 +33,6 @@ go()
 @pytest.fixture(scope="module")
 def gateway(lab: Lab) -> str:
     """The gateway of a host whose journal holds a unit that crashed."""
-    lab.sh(HOST, "apt-get", "update", "-qq")
-    lab.sh(HOST, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "systemd-journal-remote")
     lab.sh(HOST, "systemctl", "start", "systemd-journal-gatewayd.socket")
     lab.sh(HOST, "tee", "/srv/crash.py", stdin=CRASH)
     lab.ssh(HOST, f"systemd-run --wait --quiet --unit={UNIT} python3 /srv/crash.py; journalctl --sync")
@@ -106,7 +103,7 @@ def server(answer: bytes) -> Iterator[str]:
             with connection:
                 connection.recv(65536)
                 connection.sendall(answer)
-                over.wait(20)
+                over.wait(120)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -121,14 +118,13 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.fdo.journal\r\nTransfe
 
 
 def test_silence_is_bounded() -> None:
-    start = time.monotonic()
+    """Without a bound the server would end it, with another error, two minutes later."""
     with (
         server(HEAD + b"5\r\n__CUR\r\n") as url,
         open_gateway(url, silence=0.3) as chunks,
         pytest.raises(Unreachable, match="in time"),
     ):
         list(chunks)
-    assert time.monotonic() - start < 5
 
 
 def test_something_else_that_answers() -> None:

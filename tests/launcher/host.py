@@ -149,11 +149,11 @@ class Launched:
     directory: Path
     port: int
 
-    def wait_for(self, text: str, timeout_s: float = 10.0) -> str:
+    def wait_for(self, text: str, timeout_s: float = 60.0) -> str:
         """Everything told to systemd so far, once that holds `text`."""
         return self.manager.wait_for(text, timeout_s)
 
-    def end(self, timeout_s: float = 15.0) -> int:
+    def end(self, timeout_s: float = 60.0) -> int:
         """The launcher's exit status."""
         return self.process.wait(timeout=timeout_s)
 
@@ -171,7 +171,7 @@ class Launched:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(timeout=10)
+                self.process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self.process.wait()

@@ -40,7 +40,7 @@ class Journal:
     def close(self) -> None:
         """Take what is left; the tree must have ended."""
         self.socket.close()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=60)
         self._ours.close()
         self._file.close()
 

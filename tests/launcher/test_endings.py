@@ -169,7 +169,7 @@ def test_a_server_that_answers_with_garbage_is_never_ready(started: dict[str, La
 
 def test_ready_is_said_until_systemd_has_taken_it(started: dict[str, Launched]) -> None:
     launched = started["busy manager"]
-    launched.journal.wait_for("systemd is busy; READY=1 will be sent again", 20.0)
+    launched.journal.wait_for("systemd is busy; READY=1 will be sent again", 60.0)
     assert "READY=1" not in launched.manager.told()
     launched.manager.read_on()
     launched.wait_for("READY=1\nSTATUS=ready")
@@ -188,7 +188,7 @@ def test_nobody_outlives_a_killed_launcher(started: dict[str, Launched]) -> None
     server = server_of(launched)
     launched.process.kill()
     launched.end()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while server in tree_of(server) and time.monotonic() < deadline:
         os.sched_yield()
     assert server not in tree_of(server)

@@ -35,7 +35,7 @@ def foreign(port: int) -> Iterator[None]:
     """Another process that answers on the port as a ready server does."""
     process = subprocess.Popen((sys.executable, "-c", FOREIGN, str(port)), stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break

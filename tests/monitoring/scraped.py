@@ -22,6 +22,8 @@ from ddtree_ops.exporter.web.messages import Request
 from ddtree_ops.exporter.web.routes import Routes
 
 RECORDED = Path(__file__).parent / "data" / "sglang.metrics.txt"
+#: No answer within this is none. Prometheus takes up targets every five seconds, whatever is configured.
+HANGS = 120.0
 USER, PASSWORD = "prometheus", "of the exporter"
 _OWN = b'# TYPE ddtree_ops_server_ready gauge\nddtree_ops_server_ready{port="30000"} 1\n'
 
@@ -61,6 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not trusted and path != "/probe":
             return self._answer(401, b"")
         if path.startswith("/sd/"):
+            self.server.discovery.found()  # what the exporter's collector `discovery` does on its own period
             handler, params = self.server.routes.find(path)
             told = handler(Request(path, params=params))
             return self._answer(told.status, bytes(told.body), told.content_type)  # type: ignore[arg-type]
@@ -98,13 +101,13 @@ class Prometheus:
         self._root = f"http://127.0.0.1:{port}/api/v1/"
 
     def get(self, path: str, **query: str) -> Any:
-        with urllib.request.urlopen(f"{self._root}{path}?{urllib.parse.urlencode(query)}", timeout=5) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{self._root}{path}?{urllib.parse.urlencode(query)}", timeout=HANGS) as answer:  # noqa: S310
             return json.load(answer)["data"]
 
     def series(self, query: str) -> list[dict[str, str]]:
         return [one["metric"] for one in self.get("query", query=query)["result"]]
 
-    def until(self, query: str, count: int, seconds: float = 12.0) -> list[dict[str, str]]:
+    def until(self, query: str, count: int, seconds: float = HANGS) -> list[dict[str, str]]:
         """Wait until the query gives so many series."""
         end = time.monotonic() + seconds
         found: list[dict[str, str]] = []

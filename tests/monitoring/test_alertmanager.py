@@ -17,7 +17,9 @@ import pytest
 import yaml
 
 from tests.monitoring.promtool import PROJECT, program, rules, run
-from tests.monitoring.scraped import free_port
+from tests.monitoring.scraped import HANGS, free_port
+
+pytestmark = pytest.mark.processes
 
 TEMPLATE = PROJECT / "dashboards" / "alertmanager" / "alertmanager.yml.j2"
 SERVER = {"host": "a", "port": "30000"}
@@ -50,13 +52,13 @@ def sent(address: str, *alerts: dict[str, str]) -> dict[tuple[str, str], bool]:
     """Which of them, by name and host, are held back."""
     body = json.dumps([{"labels": {"severity": "page", **labels}} for labels in alerts]).encode()
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310
-    end = time.monotonic() + 10
+    end = time.monotonic() + HANGS
     while time.monotonic() < end:
         with suppress(OSError):  # it doesn't listen yet
             urllib.request.urlopen(request, timeout=5).close()  # noqa: S310
             break
         time.sleep(0.1)
-    with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310
+    with urllib.request.urlopen(address, timeout=HANGS) as answer:  # noqa: S310
         found = json.load(answer)
     return {(one["labels"]["alertname"], one["labels"]["host"]): bool(one["status"]["inhibitedBy"]) for one in found}
 

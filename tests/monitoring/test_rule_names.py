@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
 import yaml
 
 from ddtree_ops.exporter.catalogue import METRICS
 from ddtree_ops.exporter.metric import Type
 from tests.monitoring.promtool import HOME, PROJECT, metrics, program, rules
-from tests.monitoring.scraped import RECORDED, free_port
+from tests.monitoring.scraped import HANGS, RECORDED, free_port
 
 OUTSIDE = ("node_", "probe_", "prometheus_")
 
@@ -55,6 +56,7 @@ def test_objectives_are_bounds_of_the_histograms() -> None:
         assert objectives[key]["seconds"] in set(map(float, bounds))
 
 
+@pytest.mark.processes
 def test_names_of_the_exporters_and_of_prometheus_exist(tmp_path: Path) -> None:
     """Asked of the programs themselves, with our rules loaded; the blackbox exporter probes its own TLS."""
     web = _certificate(tmp_path)
@@ -113,7 +115,7 @@ def _until(wanted: str, url: str) -> str:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # its own certificate, on loopback
     text = "no answer"
-    end = time.monotonic() + 10
+    end = time.monotonic() + HANGS
     while time.monotonic() < end:
         with suppress(OSError):  # it doesn't listen yet
             with urllib.request.urlopen(url, timeout=5, context=context if url.startswith("https") else None) as answer:  # noqa: S310

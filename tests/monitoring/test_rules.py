@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.monitoring.promtool import HOME, PROJECT, RULES, TESTS, WRITER, Rule, rules, run
+from tests.monitoring.promtool import HOME, PROJECT, RULES, WRITER, Rule, rules, run
+from tests.monitoring.rule_cases import Case, all_judged, cases, without_series
 
 ALERTS = [rule for rule in rules() if rule.alert]
 LABELS = {"host", "port", "gpu", "xid", "fingerprint", "kind", "reason", "mountpoint", "collector", "job", "release"}
 
 
+@pytest.mark.processes
 def test_promtool_takes_the_rules() -> None:
     run(("promtool", "check", "rules", *(str(path) for path in RULES)), HOME)
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
-def test_promtool_sees_the_right_alerts_and_only_them(path: Path) -> None:
-    run(("promtool", "test", "rules", path.name), path.parent)
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return all_judged(tmp_path_factory.mktemp("cases"))
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("case", (without_series(), *cases()), ids=lambda case: case.name)
+def test_promtool_sees_the_right_alerts_and_only_them(case: Case, judged: dict[str, str]) -> None:
+    assert judged[case.name] == "SUCCESS", f"{case.content.get('name')}\n{judged[case.name]}"
 
 
 def test_the_rules_and_their_page_are_made_from_the_sources_as_they_are() -> None:
@@ -31,6 +38,13 @@ def test_the_rules_and_their_page_are_made_from_the_sources_as_they_are() -> Non
     for source in sources:
         assert (HOME / "rules" / source.name).read_text() == WRITER["rules"](source, names), "run `make docs`"
     assert (PROJECT / "docs" / "alerts.md").read_text() == WRITER["page"](names), "run `make docs`"
+
+
+def test_an_alert_that_waits_says_why_in_one_line() -> None:
+    for source in WRITER["sources"]():
+        for row in yaml.load(source.read_text(), yaml.CSafeLoader)["alerts"] if source.stem != "seen" else ():
+            assert ("for" in row) == ("waits" in row), row["alert"]
+            assert "\n" not in row.get("waits", "") and row.get("waits", ".").endswith("."), row["alert"]
 
 
 def test_names_are_used_once() -> None:
@@ -69,13 +83,12 @@ def test_annotations_use_labels_that_the_alert_can_have(rule: Rule) -> None:
 @cache
 def _asked() -> list[list[tuple[int, str, str]]]:
     """For each case its queries: when, what, and which labels of series are expected."""
-    cases = [case for path in TESTS for case in yaml.load(path.read_text(), yaml.CSafeLoader)["tests"]]
     return [
         [
             (_seconds(one["eval_time"]), one["expr"], " ".join(sample["labels"] for sample in one["exp_samples"]))
-            for one in case.get("promql_expr_test", [])
+            for one in case.content.get("promql_expr_test", [])
         ]
-        for case in cases
+        for case in cases()
     ]
 
 

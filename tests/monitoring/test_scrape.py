@@ -16,6 +16,8 @@ from ddtree_ops.exporter.discovery.targets import Discovery
 from tests.monitoring.scrape_config import render
 from tests.monitoring.scraped import PASSWORD, RECORDED, Played, Prometheus, free_port, played, prometheus
 
+pytestmark = pytest.mark.processes
+
 HOSTS = """
 gpus:
   vars:

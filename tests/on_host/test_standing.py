@@ -89,7 +89,7 @@ def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path, name: str, kind: s
         "import sys\nfrom ddtree_ops.on_host import releases, standing\nplace = sys.argv[1]\n"
         "print(standing.lock(place), standing.dead_man(place), releases.manifests(place), releases.settings(place, 'a'))"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=20, check=True)
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True)
     orders = "{'seconds_left': None}" if name == "deadman.json" else "None"
     there = "{'a': None}" if name.startswith("releases") else "{}"
     assert done.stdout.strip() == f"None {orders} {there} None"

@@ -94,7 +94,7 @@ def ours(tree: Tree, diff: bytes) -> Tree | None:
 def theirs(tree: Tree, diff: bytes, *argv: str) -> Tree | None:
     with tempfile.TemporaryDirectory() as folder:
         write_tree(Path(folder), tree)
-        done = subprocess.run(argv, cwd=folder, input=diff, capture_output=True, check=False, timeout=20)
+        done = subprocess.run(argv, cwd=folder, input=diff, capture_output=True, check=False, timeout=60)
         return None if done.returncode else read_tree(Path(folder))
 
 

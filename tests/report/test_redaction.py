@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from ddtree_ops.report.entries import triage_entries
 from ddtree_ops.report.redaction import redacted
 from ddtree_ops.report.safe_text import block, one_line, several
+from tests.hang import ends
 from tests.triage.journals import plain
 
 KEY = "sk-ab.C_1~+/2=="
@@ -77,6 +77,14 @@ SHAPES = (
     ("https://b.blob.net/f?sv=2020&sig=a%2Fb", "a%2F", "sv=2020&sig=***"),
     ('Authorization: Digest username="u", response="abc"', 'response="abc"', "Authorization: Digest ***"),
     (f"Authorization: AWS4-HMAC-SHA256 Credential={AWS}/x, Signature={'0a' * 32}", "0a0a", "Signature=***"),
+    ("/etc/passwd:hunter2 next", "hunter2", "/etc/passwd:*** next"),
+    ("/etc/passwd:12abc next", "12abc", "/etc/passwd:*** next"),
+    ("/etc/passwd: 12345 next", "12345", "/etc/passwd: *** next"),
+    ("/etc/passwd:123456 next", "123456", "/etc/passwd:*** next"),
+    ("login/password:1234 next", "1234", "login/password:*** next"),
+    ("/password:1234 next", "1234", "/password:*** next"),
+    ("https://host/a/password:1234 next", "1234", "password:*** next"),
+    ("/srv/password=1234 next", "1234", "/srv/password=*** next"),
     ("sshpass -p hunter2 ssh host", "hunter2", "sshpass -p *** ssh host"),
     (PEM + "\nafter", "MIIE", "\nafter"),
     (PEM.replace("\n", "\\n") + "' bad", "MIIE", "' bad"),
@@ -106,6 +114,7 @@ HARMLESS = (
     "/opt/ddtree/current/venv/lib/python3.12/site-packages/sglang/srt/token_dispatcher.py",
     "tcp://10.0.0.1:29500 ssh://git@host/x ipc:///tmp/a git@github.com:a/b http://[::1]:30000/generate",
     "PWD=/opt/ddtree private_key=/etc/ssl/key.pem",
+    "/etc/passwd:12: an inventory file is a mapping; see (/srv/my.secret:3:14) and '/etc/ssl/private_key:7'",
     "expected a -----BEGIN PRIVATE KEY----- header",
     "--ssl-keyfile /etc/k --speculative-token-map /m --tokenizer-path /m --skip-tokenizer-init",
     "task-scheduling-with-long-name-and-dashes risk-averse-model-name",
@@ -166,18 +175,11 @@ def test_a_key_that_spans_lines_of_the_log() -> None:
         "a.b-",
     ],
 )
-def test_time_grows_with_the_text_and_not_with_its_square(piece: str) -> None:
-    """Eight times the text: a quadratic way would take 64 times as long. Processor time, so that others don't count."""
-
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        began = time.process_time()
-        redacted(text)
-        redacted(f"-----BEGIN PRIVATE KEY-----{text}")
-        redacted(f"password='{text}")
-        return time.process_time() - began
-
-    assert seconds(800_000) < 32 * max(seconds(100_000), 0.005)
+def test_a_long_text_comes_to_an_end(piece: str) -> None:
+    text = piece * (400_000 // len(piece))
+    for whole in (text, f"-----BEGIN PRIVATE KEY-----{text}", f"password='{text}"):
+        with ends():
+            redacted(whole)
 
 
 @settings(max_examples=150, deadline=None)

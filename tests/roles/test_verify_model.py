@@ -221,4 +221,4 @@ def test_it_ends_when_nobody_listens(model: Path) -> None:
         process.stdin.flush()
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(timeout=20) == 1
+        assert process.wait(timeout=60) == 1

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from . import trees
+
+pytestmark = pytest.mark.processes
 
 QUESTIONS = (("page_size", "ModelRunner.page_size"), ("speculative_num_draft_tokens", "num_tokens_per_bs"))
 

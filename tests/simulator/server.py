@@ -61,13 +61,13 @@ class Server:
             self._ended = True
             self._changed.notify_all()
 
-    def wait_for(self, text: str, seconds: float = 10) -> None:
+    def wait_for(self, text: str, seconds: float = 60) -> None:
         """Wait until `text` was written."""
         with self._changed:
             found = self._changed.wait_for(lambda: text in self.text or self._ended, seconds)
         assert found and text in self.text, f"{text!r} not in:\n{self.text[-3000:]}"
 
-    def wait_ended(self, seconds: float = 10) -> int:
+    def wait_ended(self, seconds: float = 60) -> int:
         """Wait until all processes are gone; gives the main process's exit status."""
         with self._changed:
             assert self._changed.wait_for(lambda: self._ended, seconds), self.text[-3000:]
@@ -149,7 +149,7 @@ def draft(models: Path, algorithm: str = "DFLASH", *more: str) -> tuple[str, ...
     return ("--speculative-algorithm", algorithm, "--speculative-draft-model-path", path, *more)
 
 
-def wait_until(condition: Any, seconds: float = 5) -> None:
+def wait_until(condition: Any, seconds: float = 60) -> None:
     """Wait for something outside that can't be awaited: processes that vanish."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()

@@ -26,6 +26,7 @@ def _name(path: Path) -> str:
 CASES = sorted(
     str(path.parent.relative_to(ROOT)) for path in ROOT.glob("*/*/expected.json") if path.parent.parent.name != "recorded"
 )
+CHECKER = jsonschema.Draft202012Validator(schema())
 _DIRECT = ("kind", "role", "phase", "count", "confidence", "devices")
 
 
@@ -51,7 +52,7 @@ def data(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str) -> None:
     report, want = data(name), expected(name)
-    jsonschema.Draft202012Validator(schema()).validate(report)
+    CHECKER.validate(report)
     assert report["verdict"] == want.get("verdict", "failure")
     kinds = {item["kind"] for item in report["failures"]}
     assert not kinds & set(want.get("never", ()))

@@ -88,7 +88,7 @@ def test_the_fingerprint_holds_over_lines_ranks_and_addresses(path: Path, shift:
     assert (before and before.fingerprint) == (after and after.fingerprint)
 
 
-@FUZZ
+@settings(FUZZ, max_examples=40)
 @given(st.sampled_from(sorted((ROOT / "recorded").glob("*/journal.jsonl"))), st.integers(1, 70_000))
 def test_the_form_does_not_matter(path: Path, size: int) -> None:
     """The same entries as JSON and in export form, in pieces of any size: the same report."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -20,7 +18,6 @@ from ddtree_ops.triage.forms.sieve import Skipped
 from ddtree_ops.triage.gate import LITERALS, feed_through
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Diagnosis, Verdict
-from tests.triage.endless import ENDLESS
 from tests.triage.journals import recorded, written
 from tests.triage.written_forms import TEXT_ONLY, WITH_PROCESSES, Writer, as_export, as_json, as_plain, as_short, healthy, padded
 
@@ -39,15 +36,14 @@ def _some() -> list[Path]:
     return chosen
 
 
-_OF_EACH = 4
+_OF_EACH = 2
 LOGS = _some()
 PADDINGS = (
-    {"before": 700, "every": 0, "between": 0, "after": 700},
-    {"before": 400, "every": 9, "between": 40, "after": 300},
-    {"before": 700, "every": 1, "between": 1, "after": 0},
-    {"before": 0, "every": 60, "between": 500, "after": 700},
+    {"before": 450, "every": 0, "between": 0, "after": 300},
+    {"before": 400, "every": 9, "between": 40, "after": 100},
+    {"before": 450, "every": 1, "between": 1, "after": 0},
+    {"before": 0, "every": 60, "between": 400, "after": 300},
 )
-PROJECT = CASES.parent.parent
 
 
 def pieces(data: bytes, size: int = 65536) -> Iterator[bytes]:
@@ -101,10 +97,10 @@ def test_nearly_all_of_a_long_log_is_left_out(name: str) -> None:
     assert [item.kind for item in found.failures] == [Kind.GRAPH_TOKEN_COUNT_MISMATCH]
 
 
-@pytest.mark.parametrize("literal", LITERALS)
-def test_literals_survive_every_spelling(literal: str) -> None:
-    assert literal.isascii() and literal.isprintable()
-    assert not set(literal) & set('"<>&\\')
+def test_literals_survive_every_spelling() -> None:
+    for literal in LITERALS:
+        assert literal.isascii() and literal.isprintable(), literal
+        assert not set(literal) & set('"<>&\\'), literal
 
 
 HEAD = "[2026-11-29 18:38:31 TP1] Scheduler hit an exception: Traceback (most recent call last):"
@@ -215,11 +211,3 @@ def test_a_log_that_speaks_all_the_time_stays_right() -> None:
     expected = ungated(data)
     assert skipped > 1000
     assert [replace(item, context=()) for item in found.failures] == [replace(item, context=()) for item in expected.failures]
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-def test_nothing_grows(name: str) -> None:
-    done = subprocess.run(
-        (sys.executable, "-m", "tests.triage.endless", name), capture_output=True, text=True, timeout=120, check=True, cwd=PROJECT
-    )
-    assert int(done.stdout) < 150

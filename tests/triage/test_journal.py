@@ -124,6 +124,7 @@ def test_commands() -> None:
     assert "--since=-1h" in journal.read("a.service", since="-1h")
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(shutil.which("journalctl") is None, reason="no journalctl here")
 @pytest.mark.parametrize(
     "command",
@@ -135,7 +136,7 @@ def test_commands() -> None:
     ],
 )
 def test_journalctl_takes_the_commands(command: tuple[str, ...], tmp_path: object) -> None:
-    done = subprocess.run((*command, f"--directory={tmp_path}"), capture_output=True, timeout=20, check=False)
+    done = subprocess.run((*command, f"--directory={tmp_path}"), capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -12,6 +12,8 @@ import pytest
 from ddtree_ops.triage.block import Block, Language, Origin
 from tests.triage.native import of_process, of_text
 
+pytestmark = pytest.mark.processes
+
 PYTHON = """
 import ctypes, faulthandler, os, sys, threading
 faulthandler.enable(all_threads=sys.argv[2] == "all")

@@ -17,7 +17,7 @@ HEAD = "[2026-11-29 18:36:24 TP1] Scheduler hit an exception: Traceback (most re
 
 
 def run_python(code: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     return done.stderr.splitlines()
 
 
@@ -34,6 +34,7 @@ except RuntimeError:
 """
 
 
+@pytest.mark.processes
 def test_python_chain() -> None:
     found = one(run_python(CHAIN))
     assert [(item.type, item.relation) for item in found.exceptions] == [
@@ -47,12 +48,14 @@ def test_python_chain() -> None:
     assert not found.exceptions[0].frames[0].in_app
 
 
+@pytest.mark.processes
 def test_python_recursion_is_told() -> None:
     found = one(run_python("def f():\n    f()\nf()"))
     assert found.ending.type == "RecursionError"
     assert max(frame.repeated for frame in found.ending.frames) > 900
 
 
+@pytest.mark.processes
 def test_python_syntax_error_and_note() -> None:
     assert one(run_python("import ast\nast.parse('a b')")).ending.type == "SyntaxError"
     noted = one(run_python("e = ValueError('x')\ne.add_note('a note')\nraise e")).ending
@@ -77,6 +80,7 @@ except ExceptionGroup as e:
 """
 
 
+@pytest.mark.processes
 def test_python_exception_group() -> None:
     found = one(run_python(GROUP))
     assert [(item.type, item.message, item.parent) for item in found.exceptions] == [

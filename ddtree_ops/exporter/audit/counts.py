@@ -7,7 +7,7 @@ word; committing.py, deadman.py) and filled by `flows/attempt.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ddtree_ops.exporter.audit.record_time import plausible, written
@@ -38,7 +38,7 @@ class AuditCounts:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> AuditCounts:
-        """What to_data gave. Raises TypeError, ValueError, AttributeError for anything else."""
+        """What asdict() gave. Raises TypeError, ValueError, AttributeError for anything else."""
         found = cls(**data)
         if not {type(found.smoke_ok), type(found.gate_ok)} <= {bool, type(None)}:
             raise TypeError("neither passed nor failed")
@@ -49,10 +49,6 @@ class AuditCounts:
         found.smoke_seconds = tuple(map(_number, found.smoke_seconds))
         found.gate_length = _number(found.gate_length)
         return found
-
-    def to_data(self) -> dict[str, Any]:
-        """For a JSON file."""
-        return asdict(self)
 
     def take(self, record: Mapping[str, Any], now: float) -> None:
         """One record of the log, in its order; `now` is Unix time. Whatever it isn't sure of, it leaves out."""

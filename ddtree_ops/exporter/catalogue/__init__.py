@@ -6,5 +6,5 @@ from ddtree_ops.exporter.catalogue import discovery, exporter, failures, gpus, r
 from ddtree_ops.exporter.metric import Metric
 
 MODULES = (exporter, unit, server, speculation, releases, failures, gpus, discovery)
-METRICS: tuple[Metric, ...] = tuple(metric for module in MODULES for metric in module.ALL)
+METRICS: tuple[Metric, ...] = tuple(one for module in MODULES for one in vars(module).values() if isinstance(one, Metric))
 BY_NAME = {metric.name: metric for metric in METRICS}

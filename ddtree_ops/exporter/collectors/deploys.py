@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.audit.counts import RESULTS, AuditCounts
-from ddtree_ops.exporter.audit.position import Position
-from ddtree_ops.exporter.audit.tail import AuditTail, Moved
+from ddtree_ops.exporter.audit.log import AuditLog, BeganAnew, Position
 from ddtree_ops.exporter.catalogue import releases
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.target import Target
@@ -18,6 +19,8 @@ from ddtree_ops.exporter.target import Target
 NAME = "deploys.json"
 # From 0 on, so that the first one is an increase.
 _STARTED = ("deploy", "rollback")
+# What was counted, up to where, and how the log looked then.
+_Known = tuple[AuditCounts, Position, str]
 
 
 class DeploysCollector:
@@ -30,43 +33,40 @@ class DeploysCollector:
         self._target = target
         self._path = state / NAME if state is not None else None
         self._wall = wall
-        self._known: tuple[AuditCounts, Position] | None = None
+        self._known: _Known | None = None
 
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable, HostCommandFailed (a log that isn't readable), OSError (a state directory that isn't ours)."""
         if self._known is None:
-            self._known = self._kept()
+            self._known = state_file.load(self._path, _from_data, _fresh) if self._path is not None else _fresh(None)
         try:
             found = self._read_on(*self._known)
-        except Moved:  # just now; a second time in a row is no accident
+        except BeganAnew:  # just now; a second time in a row is no accident
             found = self._read_on(*self._known)
-        if found != self._known:
-            self._keep(*found)
-            self._known = found
+        if found[:2] != self._known[:2] and self._path is not None:
+            state_file.write(self._path, {"counts": asdict(found[0]), "position": asdict(found[1])})
+        self._known = found
         return tuple(_samples(found[0]))
 
-    def _read_on(self, known: AuditCounts, position: Position) -> tuple[AuditCounts, Position]:
+    def _read_on(self, known: AuditCounts, position: Position, looked: str) -> _Known:
         """On a copy: what a reading that failed took in counts for nothing."""
-        now = self._wall()
-        counts, tail = AuditCounts.from_data(known.to_data()), AuditTail(self._target.shell, position, now)
-        for record in tail.records():
-            counts.take(record, now)
+        now, counts, log = self._wall(), copy.deepcopy(known), AuditLog(self._target.shell, position)
+        look = log.look()
+        if look != looked:
+            for record in log.records(look, now):
+                counts.take(record, now)
         counts.settle(now)
-        return counts, tail.position
+        return counts, log.position, look
 
-    def _keep(self, counts: AuditCounts, position: Position) -> None:
-        if self._path is not None:
-            state_file.write(self._path, {"position": position.to_data(), "counts": counts.to_data()})
 
-    def _kept(self) -> tuple[AuditCounts, Position]:
-        """A file that is damaged is as none: the log is counted anew."""
-        try:
-            data = state_file.read(self._path) if self._path is not None else None
-            if data is not None:
-                return AuditCounts.from_data(data["counts"]), Position.from_data(data["position"])
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            print(f"{NAME} is damaged, so the audit log is counted anew: {type(error).__name__}", file=sys.stderr)  # noqa: T201
-        return AuditCounts(), Position()
+def _from_data(data: dict[str, Any]) -> _Known:
+    position = data["position"]
+    return AuditCounts.from_data(data["counts"]), Position(tuple(map(str, position["marks"])), float(position["newest"])), ""
+
+
+def _fresh(_: float | None) -> _Known:
+    """Also for a file that is damaged: the log is counted anew."""
+    return AuditCounts(), Position(), ""
 
 
 def _samples(counts: AuditCounts) -> Iterator[Sample]:

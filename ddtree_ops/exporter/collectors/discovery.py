@@ -11,10 +11,10 @@ from ddtree_ops.exporter.metric import Sample
 
 
 class DiscoveryCollector:
-    """Reads the same Discovery that answers /sd; so a mistake shows even if nobody asks for targets."""
+    """Follows the inventory for the Discovery that answers /sd; so a mistake shows even if nobody asks for targets."""
 
     name = "discovery"
-    period = 15.0
+    period = 5.0
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery

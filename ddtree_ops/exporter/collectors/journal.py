@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -12,26 +13,26 @@ from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.catalogue import failures
 from ddtree_ops.exporter.journal import leftovers
 from ddtree_ops.exporter.journal.follow import UNIT_SIGNS, unit_command
-from ddtree_ops.exporter.journal.watch import Watch, child
+from ddtree_ops.exporter.journal.watch import Watch
 from ddtree_ops.exporter.metric import Sample
+from ddtree_ops.exporter.passes import Passes
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Role
 from ddtree_ops.units.systemctl import unit_name
 
-Passes = Callable[[str], Callable[[], None]]
 _MICRO = 1e6
 
 
 class JournalCollector:
-    """Of all units of the host. `passes`: how a pass over a unit is run; None: as a child process here."""
+    """Of all units of the host."""
 
     name = "journal"
     period = 0.5  # of looking at the files; the journal itself is read when there is a reason
 
-    def __init__(self, target: Target, directory: Path, passes: Passes | None = None) -> None:
+    def __init__(self, target: Target, directory: Path, passes: Passes) -> None:
         self._target, self._directory = target, directory
-        self._passes = passes or self._child
+        self._passes = passes
         self._watches: dict[int, Watch] = {}
         self._looked_at: float | None = None
         self._read: dict[int, tuple[tuple[int, int, int], Mapping[str, Any]]] = {}
@@ -64,12 +65,9 @@ class JournalCollector:
     def _watch(self, port: int) -> None:
         if port not in self._watches:
             unit = unit_name(port)
-            watch = Watch(self._target.shell, unit_command(unit), UNIT_SIGNS, self._passes(unit), f"journal of {unit}")
+            watch = Watch(self._target.shell, unit_command(unit), UNIT_SIGNS, partial(self._passes, unit), f"journal of {unit}")
             self._watches[port] = watch
             watch.start()
-
-    def _child(self, unit: str) -> Callable[[], None]:
-        return child(self._target.shell, "journal.one_pass", self._directory, "--unit", unit)
 
     def _of(self, port: int) -> Mapping[str, Any]:
         """What the file says; it is read again when it was replaced."""

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.catalogue import failures
 from ddtree_ops.exporter.journal.follow import KERNEL_SIGNS, kernel_command
-from ddtree_ops.exporter.journal.watch import Watch, child
+from ddtree_ops.exporter.journal.watch import Watch
 from ddtree_ops.exporter.metric import Sample
+from ddtree_ops.exporter.passes import Passes
 from ddtree_ops.exporter.target import Target
 
-_FILE = "kernel.json"
 _MICRO = 1e6
 
 
 class KernelCollector:
-    """Of the host. `run`: how a pass is run; None: as a child process here."""
+    """Of the host."""
 
     name = "kernel"
     period = 0.5  # of looking at the file; the log itself is read when there is a reason
 
-    def __init__(self, target: Target, directory: Path, run: Callable[[], None] | None = None) -> None:
-        self._path = directory / _FILE
-        run = run or child(target.shell, "kernel.one_pass", directory)
-        self._watch = Watch(target.shell, kernel_command(), KERNEL_SIGNS, run, "kernel's log")
+    def __init__(self, target: Target, directory: Path, passes: Passes) -> None:
+        self._path = directory / state_file.KERNEL
+        self._watch = Watch(target.shell, kernel_command(), KERNEL_SIGNS, partial(passes, None), "kernel's log")
         self._started = False
 
     def read(self) -> Sequence[Sample]:

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ddtree_ops.exporter.absence import ENGLISH, checked
+from ddtree_ops.exporter.absence import told
 from ddtree_ops.exporter.catalogue import gpus, releases, speculation
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.releases import deadline, installed
 from ddtree_ops.exporter.releases.installed import CURRENT, LAST_GOOD, Installed
-from ddtree_ops.exporter.releases.settings import MOST_BYTES, ServerSettings, read_settings
+from ddtree_ops.exporter.releases.settings import ServerSettings, read_settings
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.fleet import places
-from ddtree_ops.ports import Command
 from ddtree_ops.units import systemctl
 from ddtree_ops.units.systemctl import UnitState
 
@@ -93,9 +92,7 @@ class ReleasesCollector:
 
     def _of(self, release: str) -> ServerSettings | None:
         if release not in self._settings:
-            path = f"{places.RELEASES}/{release}/server.json"
-            command = Command((*ENGLISH, "cat", path), ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
-            settings = read_settings(checked(self.target.host, self.target.shell.run(command)).stdout)
+            settings = read_settings(told(self.target.shell, "cat", f"{places.RELEASES}/{release}/server.json"))
             if settings is None:
                 return None  # asked again: it may be staged just now
             self._settings = {**dict(list(self._settings.items())[-_MOST_KNOWN:]), release: settings}
@@ -104,7 +101,6 @@ class ReleasesCollector:
     def _deadline(self, found: Installed) -> Iterator[Sample]:
         if found.dead_man:
             shell = self.target.shell
-            said = checked(shell.host, shell.run(deadline.orders())).stdout
-            when = deadline.parse(said, shell.run(deadline.timer()).stdout, self.wall())
+            when = deadline.parse(told(shell, *deadline.ORDERS), shell.run(deadline.TIMER).stdout, self.wall())
             if when is not None:
                 yield Sample(releases.DEADMAN, when)

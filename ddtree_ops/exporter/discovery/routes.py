@@ -9,17 +9,16 @@ from ddtree_ops.exporter.web.routes import Route
 
 STALE = "Ddtree-Inventory-Read-At"  # only while the inventory can't be read: Unix time of what is told
 _MOST_BROKEN = 1000
-_WAIT = 0.1  # seconds
 
 
 def routes(discovery: Discovery) -> tuple[Route, ...]:
     """To be added to the exporter's table."""
 
     def answer(request: Request) -> Response:
-        return _answer(discovery.found(_WAIT), request.params.get("job", ALL))
+        return _answer(discovery.last, request.params.get("job", ALL))
 
     def about(_: Request) -> Response:
-        return json_document(_about(discovery.found()))
+        return json_document(_about(discovery.last))
 
     return Route("/sd", answer), Route("/sd/<job>", answer), Route("/api/sd", about)
 

@@ -50,55 +50,34 @@ class Discovery:
         self._now = now
         self._lock = threading.Lock()
         self._state: State | None = None
-        self._reading: threading.Thread | None = None
         self._found = Found()
         self._again_at = 0.0  # monotonic
         self._told: object = None
 
-    def found(self, wait: float | None = None) -> Found:
-        """What is told now: read again if any file of the inventory has changed, appeared or gone since the last time.
+    @property
+    def last(self) -> Found:
+        """What found() told last: no request waits for a large inventory to be read."""
+        return self._found if self._found.read_at or self._found.problem else self.found()
 
-        `wait` is how many seconds that may take; after that the former answer is given once more, and the reading goes on, so
-        that no request waits for a large inventory. Without it, and the first time, the answer is as the inventory is.
-        """
-        for _ in range(2):  # what is being read may be of before the last edit
-            reading = self._begin()
-            if reading is None:
-                break
-            reading.join(wait if self._found.read_at else None)
-            if wait is not None:
-                break
-        return self._found
+    def found(self) -> Found:
+        """What is told now: read again if any file of the inventory has changed, appeared or gone since the last time."""
+        with self._lock:
+            state = inventory_state(self._inventory)  # before the reading: what changes meanwhile shows the next time
+            if state != self._state or self._due():
+                began = time.thread_time()
+                self._state = state
+                self._found = self._read(self._found)
+                self._again_at = time.monotonic() + PAUSE * (time.thread_time() - began)
+            return self._found
 
     def reread(self) -> None:
         """Read the inventory at the next question, whether it seems changed or not."""
-        with self._lock:
-            self._state = None
-
-    def _begin(self) -> threading.Thread | None:
-        """The thread that reads the inventory; None if there is nothing new."""
-        with self._lock:
-            state = inventory_state(self._inventory)  # before the reading: what changes meanwhile shows the next time
-            if self._reading is None and (state != self._state or self._due()):
-                self._reading = threading.Thread(target=self._run, args=(state,), name="discovery", daemon=True)
-                self._reading.start()
-            return self._reading
+        self._state = None
 
     def _due(self) -> bool:
         """What couldn't be read may be readable by now, with no file changed (too many open files, EIO, a folder above)."""
         mistaken = self._found.problem or any(one.problems for one in self._found.hosts)
         return bool(mistaken) and time.monotonic() >= self._again_at
-
-    def _run(self, state: State) -> None:
-        began = time.thread_time()
-        try:
-            found = self._read(self._found)
-            took = time.thread_time() - began
-            with self._lock:
-                self._found, self._state = found, state
-                self._again_at = time.monotonic() + PAUSE * took
-        finally:
-            self._reading = None
 
     def _read(self, before: Found) -> Found:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class GpuFacts:
-    """One GPU in base units: bytes, watts, degrees Celsius, a ratio. `pci` as Linux writes it: 0000:3b:00.0.
+    """One GPU in base units: bytes, watts, degrees Celsius, a ratio. `pci` as Linux writes it: 0000:3b:00.0; empty if unknown.
 
     `ecc` by type (corrected, uncorrected) over the board's life. `nvlinks` is None without NVLink.
     """
@@ -54,9 +54,3 @@ class Reading:
 def _gpu(data: dict[str, Any]) -> GpuFacts:
     throttled = data.pop("throttled")
     return GpuFacts(throttled=None if throttled is None else frozenset(throttled), **data)
-
-
-def pci_address(text: str) -> str:
-    """NVML writes the domain with eight digits and in capitals (nvml.h: nvmlPciInfo_t), Linux with four."""
-    domain, _, rest = text.strip().partition(":")
-    return f"{domain[-4:]}:{rest}".lower()

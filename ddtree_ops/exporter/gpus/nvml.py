@@ -15,7 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ddtree_ops.exporter.gpus.facts import GpuFacts, Reading, pci_address
+from ddtree_ops.exporter.gpus.facts import GpuFacts, Reading
+from ddtree_ops.exporter.gpus.pci import PciAddress
 
 LIBRARY = "libnvidia-ml.so.1"
 MOST_LINKS = 36  # NVML_NVLINK_MAX_LINKS; a GPU says when it has no more
@@ -62,7 +63,7 @@ class Nvml:
         return GpuFacts(
             index=index,
             name=name,
-            pci=pci_address(_text(pci.busId)),
+            pci=str(PciAddress.parse(_text(pci.busId)) or ""),
             used=memory and float(memory.used),
             memory=memory and float(memory.total),
             busy=_scaled(getattr(ask("GetUtilizationRates"), "gpu", None), 100),

@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import DdtreeOpsError
-from ddtree_ops.exporter.gpus.facts import GpuFacts, Reading, pci_address
+from ddtree_ops.exporter.gpus.facts import GpuFacts, Reading
+from ddtree_ops.exporter.gpus.pci import PciAddress
 from ddtree_ops.ports import Command, Completed, Shell
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
 SECONDS = 15
 MOST_BYTES = 4 << 20
@@ -63,6 +67,8 @@ def read(shell: Shell, most_gpus: int) -> Reading:
 
 def parse(text: str) -> Reading:
     """Of the whole report. Raises SmiError."""
+    from xml.etree import ElementTree  # noqa: PLC0415 - half a megabyte, where NVML can't be had
+
     start = text.find("<nvidia_smi_log")
     if start < 0 or "<!ENTITY" in text:
         raise SmiError("nvidia-smi printed no report")
@@ -89,29 +95,24 @@ def _one_by_one(shell: Shell, most_gpus: int) -> Reading:
         if done.exit_code == 0:
             one = parse(done.stdout)
             driver = one.driver
-            found += [_numbered(gpu, index) for gpu in one.gpus]
+            found += [replace(gpu, index=index) for gpu in one.gpus]
     return Reading(driver, tuple(found))
-
-
-def _numbered(gpu: GpuFacts, index: int) -> GpuFacts:
-    return replace(gpu, index=index)
 
 
 def _gpu(place: int, node: ElementTree.Element) -> GpuFacts:
     """In the report's order, which is that of nvidia-smi's indexes."""
-    busy, ecc = _number(node, "utilization/gpu_util"), dict(_ecc(node))
     return GpuFacts(
         index=place,
         name=_text(node, "product_name") or "",
-        pci=pci_address(node.get("id") or ""),
+        pci=str(PciAddress.parse(node.get("id") or "") or ""),
         used=_scaled(_number(node, "fb_memory_usage/used"), _MIB),
         memory=_scaled(_number(node, "fb_memory_usage/total"), _MIB),
-        busy=_scaled(busy, 0.01),
+        busy=_scaled(_number(node, "utilization/gpu_util"), 0.01),
         temperature=_number(node, "temperature/gpu_temp"),
         power=_first(node, *_power("instant_power_draw", "power_draw", "average_power_draw")),
         power_limit=_first(node, *_power("current_power_limit", "enforced_power_limit", "power_limit")),
         throttled=_throttled(node),
-        ecc=ecc,
+        ecc=dict(_ecc(node)),
         remap_pending=_yes(node, "remapped_rows/remapped_row_pending"),
         remap_failed=_yes(node, "remapped_rows/remapped_row_failure"),
         pcie_width=_number(node, "pci/pci_gpu_link_info/link_widths/current_link_width"),

@@ -12,7 +12,7 @@ from ddtree_ops.exporter.journal import reports
 KEPT_SECONDS = 30 * 86400.0
 #: Between two looks.
 PERIOD_SECONDS = 6 * 3600.0
-_OURS = re.compile(r"journal-(\d{1,5})\.(?:json(?:\.aside-\d{1,9})?|lock)")
+_OURS = re.compile(r"journal-(\d{1,5})\.(?:json(?:\.aside)?|lock)")
 
 
 def forget(directory: Path, ports: Collection[int], now: float) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.journal import words as journal_words
@@ -13,26 +12,7 @@ from ddtree_ops.exporter.journal.discretion import discreet, discreet_events
 from ddtree_ops.exporter.journal.reports import MOST_BYTES, forget_others, report_name
 from ddtree_ops.exporter.journal.state import State
 from ddtree_ops.report.failure import FailureReport
-from ddtree_ops.triage.model import Event, Failure, Verdict
-
-
-class Judged(Protocol):
-    """A judgement: triage's diagnosis, or a report."""
-
-    @property
-    def verdict(self) -> Verdict: ...
-    @property
-    def failures(self) -> tuple[Failure, ...]: ...
-    @property
-    def events(self) -> tuple[Event, ...]: ...
-    @property
-    def lines_read(self) -> int: ...
-    @property
-    def since_us(self) -> int | None: ...
-    @property
-    def until_us(self) -> int | None: ...
-    @property
-    def invocation(self) -> str | None: ...
+from ddtree_ops.triage.model import Diagnosis
 
 
 class News:
@@ -42,7 +22,7 @@ class News:
         self._state, self._host, self._folder = state, host, folder
         self._waiting: dict[str, FailureReport] = {}
 
-    def take(self, judged: Judged, names: Sequence[str]) -> None:
+    def take(self, judged: Diagnosis | FailureReport, names: Sequence[str]) -> None:
         """News of these fingerprints."""
         report = self._report(judged)
         newest = self._state.counts.newest
@@ -65,7 +45,7 @@ class News:
         self._waiting.clear()
         forget_others(self._folder, self._state.counts.newest)
 
-    def _report(self, judged: Judged) -> FailureReport:
+    def _report(self, judged: Diagnosis | FailureReport) -> FailureReport:
         return FailureReport(
             host=self._host,
             unit=self._state.unit,

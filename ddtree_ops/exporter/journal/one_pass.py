@@ -1,30 +1,20 @@
-"""One pass over a unit's journal: read on from where the last pass was safe, judge, count, write it down.
-
-A process of its own, so that the exporter needn't hold triage's code and tables in memory:
-
-    python -P -m ddtree_ops.exporter.journal.one_pass --state DIR --unit ddtree-server@30000.service
-"""
+"""One pass over a unit's journal: read on from where the last pass was safe, judge, count, write it down."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ddtree_ops import __version__
-from ddtree_ops.adapters.local import LocalShell
-from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter import state_file
 from ddtree_ops.exporter.journal import reports
-from ddtree_ops.exporter.journal import state as journal_state
+from ddtree_ops.exporter.journal.counts import Counts
 from ddtree_ops.exporter.journal.crashes import count_kept
 from ddtree_ops.exporter.journal.news import News
 from ddtree_ops.exporter.journal.source import read_on
-from ddtree_ops.exporter.journal.state import Place, State
+from ddtree_ops.exporter.journal.state import Place, State, from_data
 from ddtree_ops.exporter.journal.stretch import Stretches
 from ddtree_ops.ports import Shell
 from ddtree_ops.triage import journal
@@ -37,8 +27,6 @@ SETTLE_SECONDS = 1.1
 _SETTLE_ROUNDS, _LEAST_SETTLE = 12, 0.1
 _SAVE_SECONDS = 5.0
 _HEAD_LINES = 20_000
-_NICE = 10
-BUSY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +58,9 @@ class Pass:
                 self._save(path, state, news, floor)
                 saved = self.monotonic()
         for _ in range(_SETTLE_ROUNDS):
-            if not stretches.pending:
-                break
-            self._settle(stretches)
-        if stretches.pending:
+            if stretches.pending is not None:
+                self._settle(stretches, stretches.pending.last)
+        if stretches.pending is not None:
             stretches.judge()
         stretches.rest()
         count_kept(self.shell, state, news)
@@ -99,15 +86,15 @@ class Pass:
             stretches.feed(item)
             yield
 
-    def _settle(self, stretches: Stretches) -> None:
+    def _settle(self, stretches: Stretches, suspicious: JournalEntry) -> None:
         """After a second without anything more of it, a failure may be judged."""
-        age = self.wall() - stretches.since_real_us / 1e6 if self.wall is not None else 0.0
+        age = self.wall() - (suspicious.realtime_us or 0) / 1e6 if self.wall is not None else 0.0
         self.sleep(self.settle - age if 0 <= age < self.settle - _LEAST_SETTLE else self.settle)
-        last, before = stretches.last, stretches.since
+        last = stretches.last
         assert last is not None and last.cursor is not None  # noqa: S101 - something is pending, so something was read
         for _ in self._read(stretches, Place(last.cursor, last.realtime_us or 0, inclusive=False)):
             pass
-        if stretches.since == before and stretches.pending:
+        if stretches.pending is not None and stretches.pending.last is suspicious:
             stretches.judge()
 
     def _save(self, path: Path, state: State, news: News, floor: int) -> None:
@@ -128,37 +115,11 @@ def _from_place(
 
 def load(path: Path, unit: str) -> State:
     """What the last pass wrote. A file that can't be used is set aside; what it may have counted isn't counted again."""
-    try:
-        data = state_file.read(path)
-        state = State(unit, program=__version__) if data is None else journal_state.from_data(data, unit)
-    except ValueError as error:
-        written_us = int(path.stat().st_mtime * 1e6)
-        aside = state_file.set_aside(path)
-        sys.stderr.write(f"the state of {unit} can't be used, and is {aside.name} now: {error}\n")
-        state = State(unit, program=__version__)
-        state.counts.silent_us = written_us
+    state = state_file.load(path, lambda data: from_data(data, unit), lambda lost: _fresh(unit, lost))
     if state.program != __version__:  # it may name the same failure otherwise
         state.program, state.counts.silent_us = __version__, state.newest_us
     return state
 
 
-def main() -> int:
-    """Exit 0: done; 1: the journal can't be read, or the state not written; 3: another pass is at it."""
-    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.journal.one_pass")
-    parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--unit", required=True)
-    asked = parser.parse_args()
-    os.nice(_NICE)
-    try:
-        with state_file.alone(state_file.of_unit(asked.state, asked.unit)) as is_alone:
-            if not is_alone:
-                return BUSY
-            Pass(LocalShell(), asked.unit, asked.state, wall=time.time).run()
-    except (DdtreeOpsError, OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _fresh(unit: str, lost: float | None) -> State:
+    return State(unit, __version__, counts=Counts(silent_us=int((lost or 0) * 1e6)))

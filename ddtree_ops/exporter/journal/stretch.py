@@ -28,22 +28,24 @@ News = Callable[[Diagnosis, tuple[str, ...]], None]
 
 
 @dataclass(slots=True)
-class _Pending:
-    """Something may have failed and wasn't judged yet: from when to when, on the clock of a boot."""
+class Pending:
+    """Something may have failed and wasn't judged yet: from which entry of a boot to which."""
 
-    boot_id: str | None
-    first_us: int
-    last_us: int
+    first: JournalEntry
+    last: JournalEntry
 
     def due(self, entry: JournalEntry) -> bool:
         """Whether the log's clock is past it."""
-        if entry.boot_id != self.boot_id:
+        if entry.boot_id != self.first.boot_id:
             return True
-        return _clock(entry) >= min(self.last_us + QUIET_US, self.first_us + LONGEST_US)
+        return _clock(entry) >= min(_clock(self.last) + QUIET_US, _clock(self.first) + LONGEST_US)
 
 
 class Stretches:
-    """Feed it what comes through the gate; `state` is right after every call, so it may be written at any time."""
+    """Feed it what comes through the gate; `state` is right after every call, so it may be written at any time.
+
+    `pending` waits to be judged; `last` is the newest entry that was fed.
+    """
 
     def __init__(self, state: State, news: News) -> None:
         self.state = state
@@ -51,10 +53,10 @@ class Stretches:
         self._diagnoser = Diagnoser()
         self._base: Diagnoser | None = None  # as it was when the run began to serve
         self._head = state.head or (state.start if state.invocation is not None else None)
-        self._pending: _Pending | None = None
+        self.pending: Pending | None = None
         self._suspicion = 0
         self._suspicious: JournalEntry | None = None
-        self._last: JournalEntry | None = None
+        self.last: JournalEntry | None = None
 
     @property
     def attentive(self) -> bool:
@@ -70,26 +72,6 @@ class Stretches:
     def awaited_words(self) -> tuple[bytes, ...]:
         """As the diagnoser's."""
         return self._diagnoser.awaited_words
-
-    @property
-    def pending(self) -> bool:
-        """Whether something waits to be judged."""
-        return self._pending is not None
-
-    @property
-    def since(self) -> int:
-        """The time of the newest line that waits to be judged; 0 without any."""
-        return self._pending.last_us if self._pending is not None else 0
-
-    @property
-    def since_real_us(self) -> int:
-        """The same on the host's own clock."""
-        return (self._suspicious.realtime_us or 0) if self._suspicious is not None else 0
-
-    @property
-    def last(self) -> JournalEntry | None:
-        """The newest entry that was fed."""
-        return self._last
 
     def replay(self, item: Item) -> bool:
         """The beginning of a run that was counted before; whether more of it is needed."""
@@ -118,7 +100,7 @@ class Stretches:
 
     def judge(self) -> None:
         """Judge the open stretch now."""
-        self._pending = None
+        self.pending = None
         diagnosis = self._diagnoser.so_far()
         names = self.state.counts.take(self._decided(diagnosis), self.state.newest_us)
         if names:
@@ -126,8 +108,8 @@ class Stretches:
 
     def rest(self) -> None:
         """Everything was read, and judged: leave the log behind where nothing is open."""
-        last = self._last
-        if last is None or last.cursor is None or self._pending is not None:
+        last = self.last
+        if last is None or last.cursor is None or self.pending is not None:
             return
         place, lines = Place(last.cursor, last.realtime_us or 0, inclusive=False), self.state.lines
         calm = self._suspicious is None or _apart(self._suspicious, last) >= PEACE_US
@@ -139,17 +121,17 @@ class Stretches:
             self.state.counts.open_anew({**counted, **self.state.counts.counted})
 
     def _entry(self, entry: JournalEntry) -> None:
-        if self._pending is not None and self._pending.due(entry):
+        if self.pending is not None and self.pending.due(entry):
             self.judge()
         before = self.state.lines
         self.state.lines += entry.transport != UNREADABLE
         self.state.newest_us = max(self.state.newest_us, entry.realtime_us or 0)
         if not self._is_of_the_run(entry, before):
             return
-        if self._pending is None and self._suspicion >= _MANY and self._diagnoser.at_peace and entry.cursor:
+        if self.pending is None and self._suspicion >= _MANY and self._diagnoser.at_peace and entry.cursor:
             self._leave_behind(Place(entry.cursor, entry.realtime_us or 0, inclusive=True), before)
         self._diagnoser.feed(entry)
-        self._last = entry
+        self.last = entry
         self._watch(entry)
         if self._base is None and self._diagnoser.serving:
             self._base = copy.deepcopy(self._diagnoser)
@@ -167,7 +149,7 @@ class Stretches:
         return True
 
     def _end_run(self) -> None:
-        if self._pending is not None or self._diagnoser.busy:
+        if self.pending is not None or self._diagnoser.busy:
             self.judge()
         self.state.end_run()
         self._diagnoser, self._base, self._suspicion = Diagnoser(), None, 0
@@ -179,10 +161,9 @@ class Stretches:
         if suspicion == self._suspicion and not self._diagnoser.busy:
             return
         self._suspicion, self._suspicious = suspicion, entry
-        now = _clock(entry)
-        if self._pending is None or self._pending.boot_id != entry.boot_id:
-            self._pending = _Pending(entry.boot_id, now, now)
-        self._pending.last_us = now
+        if self.pending is None or self.pending.first.boot_id != entry.boot_id:
+            self.pending = Pending(entry, entry)
+        self.pending.last = entry
 
     def _leave_behind(self, place: Place, lines: int) -> None:
         """The stretch is closed within its run; the next one knows how the run began, and that it serves."""

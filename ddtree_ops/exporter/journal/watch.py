@@ -7,29 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.journal.follow import Follower, Sign
 from ddtree_ops.exporter.journal.schedule import REGULAR_SECONDS, Schedule
-from ddtree_ops.ports import Command, Shell
+from ddtree_ops.ports import Shell
 
-PASS_SECONDS = 1800.0
-BUSY = 3  # a pass's exit code: another one is at it
 #: So long without a pass that ended well: what is told is too old to be called read.
 STALE_SECONDS = 3 * REGULAR_SECONDS
-
-
-def child(shell: Shell, module: str, directory: Path, *words: str) -> Callable[[], None]:
-    """A pass as a process of its own on this machine. It raises what Shell.run does."""
-    argv = (sys.executable, "-P", "-m", f"ddtree_ops.exporter.{module}", "--state", str(directory), *words)
-    command = Command(argv, ok=frozenset({0, BUSY}), timeout=PASS_SECONDS, most_bytes=1 << 16)
-
-    def run() -> None:
-        shell.run(command)
-
-    return run
 
 
 @runtime_checkable
@@ -44,7 +30,9 @@ class Answering(Protocol):
 class Watch:
     """One journal: follows it and runs a pass whenever one is due, in threads of its own."""
 
-    def __init__(self, shell: Shell, argv: tuple[str, ...], signs: re.Pattern[bytes], run: Callable[[], None], name: str) -> None:
+    def __init__(
+        self, shell: Shell, argv: tuple[str, ...], signs: re.Pattern[bytes], run: Callable[[], object], name: str
+    ) -> None:
         self._shell, self._run_pass, self._name = shell, run, name
         self._schedule = Schedule(time.monotonic())
         self._changed = threading.Condition()

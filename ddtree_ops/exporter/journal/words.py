@@ -2,8 +2,8 @@
 
 Triage writes a cause by filling a sentence with what the log says: a size, but also a path, a module, a message. Anybody who
 can make the server log something could so write into labels, and into what the pager shows. So the finished sentence is laid
-over the sentences in triage's sources, and of what fills a gap only numbers, known arguments and further sentences of
-ours are kept; the rest becomes an ellipsis.
+over the sentences in triage's sources, and of what fills a gap, or is no sentence of ours, only numbers, known arguments and
+longer pieces of our sentences are kept; the rest becomes an ellipsis.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import NamedTuple
 
 import re2
 
@@ -28,8 +27,7 @@ UNKNOWN_CAUSE = "No known cause: the report shows the traceback."
 UNKNOWN_FIX = "Read the report with ddtree-ops triage."
 _ELLIPSIS = "…"
 _TEXT = 1000  # characters of a cause that are looked at
-_DEPTH = 3  # of sentences within sentences
-_SHORTEST, _INSIDE = 4, 12  # characters of a sentence's own words, or it says nothing
+_SHORTEST, _PIECE = 6, 12  # of a sentence's own words; within anybody's words, of which a few are soon some of ours
 _FILES = ("signatures", "deaths.py", "hidden.py", "last_words.py", "judge.py", "numbers.py", "xids.py")
 #: Sentences that triage puts together out of pieces too small to be told from anybody's words; {} is a gap.
 _PIECED = (
@@ -51,18 +49,9 @@ _PIECED = (
     "One request failed with it: {}.",
     "One task of the event loop ended with it: {}.",
 )
-_NUMBER = re.compile(r"-?\d{1,12}(?:[.,]\d{1,6})?%?(?: ?[KMGT]i?B| s| ms)?")
-_WORDS = re.compile(r"[ (),+*]|[^ (),+*]+")
-_ROW_OF_GAPS = re.compile(f"{_ELLIPSIS}(?: {_ELLIPSIS})+")
-_SIGNS = re.compile(r"[ (),+*]")
+_NUMBER = r"-?[0-9]{1,12}(?:[.,][0-9]{1,6})?%?(?: ?[KMGT]i?B| s| ms)?"
+_WORDS = re.compile(rf"{_NUMBER}(?=[ (),+*]|$)|[ (),+*]|[^ (),+*]+")
 _ARGUMENT = re.compile(r"--[a-z][a-z0-9-]{1,60}")
-
-
-class _Sentence(NamedTuple):
-    """The fixed parts of a sentence, with a gap between each two; `own`: how many characters of it are ours."""
-
-    parts: tuple[str, ...]
-    own: int
 
 
 def cause(failure: Failure) -> str:
@@ -80,70 +69,46 @@ def fix(failure: Failure) -> str:
 
 
 def ours(text: str) -> str:
-    """What of a text of triage's is our own wording; empty where nothing is. Not shortened."""
-    return _ROW_OF_GAPS.sub(_ELLIPSIS, _spoken(" ".join(text[:_TEXT].split()), _DEPTH) or "")
+    """What of a text of triage's is our own wording; empty where little is. Not shortened."""
+    line = " ".join(text[:_TEXT].split())
+    said = re.sub("…(?: …)+", _ELLIPSIS, _told(line, inside=False))
+    return said if _is_safe(line) or len(re.sub(r"--\S+|[\W\d_]", "", said)) >= _SHORTEST else ""
 
 
-def _label(text: str) -> str:
-    return _shortened(ours(text))
-
-
-def _spoken(line: str, depth: int) -> str | None:
-    """The text as one sentence of ours; else what of its clauses is ours; None if nothing is."""
-    told = _told(line, depth)
-    if told is not None:
-        return told
-    clauses = [(_told(part, depth), separator) for part, separator in _clauses(line)]
-    if len(clauses) == 1 or not any(words and not _is_safe(words) for words, _ in clauses):
-        return None
-    return "".join(separator if words == "" else (words or _ELLIPSIS) + separator for words, separator in clauses)
-
-
-def _clauses(line: str) -> Iterator[tuple[str, str]]:
-    """The text cut at what separates sentences, each with what follows it."""
-    pieces = re.split(r"(; |: | \(|\)\.?$|\.$)", line)
-    yield from zip(pieces[::2], (*pieces[1::2], ""), strict=True)
-
-
-def _told(text: str, depth: int) -> str | None:
-    """The text with foreign parts left out; None if no sentence of ours is in it."""
-    if _is_safe(text) or text.rstrip(".") in _whole():
-        return text
-    if depth == 0:
-        return None
-    inside = depth < _DEPTH  # of a gap, where anybody's words may stand: a few of them are soon some of ours
-    for sentence in _sentences():
-        if inside and sentence.own < max(_INSIDE, len(text) // 3):
-            return None
-        if all(part in text for part in sentence.parts):
-            found = _pattern(sentence.parts).fullmatch(text)
-            if found:
-                gaps = [_gap(gap or "", depth - 1) for gap in found.groups()]
-                return "".join(map(str.__add__, sentence.parts, (*gaps, "")))
-    return None
-
-
-def _is_safe(text: str) -> bool:
-    return not text or bool(_NUMBER.fullmatch(text)) or text in _arguments()
-
-
-def _gap(text: str, depth: int) -> str:
-    """What fills a gap: as it is where it may be, with the blanks around it."""
+def _told(text: str, *, inside: bool = True) -> str:
+    """The text as a sentence of ours, its gaps told in the same way; else what is in it. In a gap anybody's words may stand."""
     inner = text.strip(" ")
-    if not inner:
+    if not inner or _is_safe(inner):
         return text
-    told = _spoken(inner, depth) or _sieved(inner[:LENGTH])
-    return text[: len(text) - len(text.lstrip(" "))] + told + text[len(text.rstrip(" ")) :]
+    before, after = text[: len(text) - len(text.lstrip(" "))], text[len(text.rstrip(" ")) :]
+    for parts, own in _sentences().items():
+        if own < (max(_PIECE, len(inner) // 3) if inside else _SHORTEST):
+            break
+        found = _pattern(parts).fullmatch(inner) if all(part in inner for part in parts) else None
+        if found:
+            return before + "".join(map(str.__add__, parts, (*map(_told, found.groups()), ""))) + after
+    return before + _pieced(inner) + after
+
+
+def _pieced(text: str) -> str:
+    """Of anybody's words our pieces, numbers and arguments, with the blanks and signs between them."""
+    there = [re.escape(piece) for piece in _pieces() if piece in text]
+    between, *rest = re.split(f"({'|'.join(there)})", text) if there else [text]
+    return _sieved(between) + "".join(piece + _sieved(other) for piece, other in zip(rest[::2], rest[1::2], strict=True))
 
 
 def _sieved(text: str) -> str:
-    """Of words that aren't ours the numbers and arguments, and the signs between them."""
-    return "".join(word if _SIGNS.fullmatch(word) or _is_safe(word) else _ELLIPSIS for word in _WORDS.findall(text))
+    words = _WORDS.findall(text)
+    return "".join(word if word in " (),+*" or _is_safe(word) else _ELLIPSIS for word in words)
 
 
-def _shortened(text: str) -> str:
-    text = re.sub(r"…(?:[ (),+*…]*…)+", _ELLIPSIS, text)
-    return text if len(text) <= LENGTH else text[: LENGTH - 1].rstrip() + _ELLIPSIS
+def _is_safe(text: str) -> bool:
+    return bool(re.fullmatch(_NUMBER, text)) or text in _arguments() or (text,) in _sentences()
+
+
+def _label(text: str) -> str:
+    said = ours(text)
+    return said if len(said) <= LENGTH else said[: LENGTH - 1].rstrip() + _ELLIPSIS
 
 
 @cache
@@ -154,45 +119,37 @@ def _pattern(parts: tuple[str, ...]) -> re2._Regexp:
 
 
 @cache
-def _all() -> tuple[tuple[_Sentence, ...], frozenset[str]]:
-    """Sentences with gaps, those first that say most of their own; and whole ones."""
-    gapped: dict[tuple[str, ...], _Sentence] = {}
-    whole: set[str] = set()
-    for node in _nodes():
-        if isinstance(node, ast.JoinedStr | ast.BinOp):
-            parts = _parts(node)
-            own = sum(len(part.strip()) for part in parts)
-            if own >= _SHORTEST:
-                gapped[parts] = _Sentence(parts, own)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            whole.add(" ".join(node.value.split()).rstrip("."))
-    for text in _PIECED:
-        parts = tuple(text.split("{}"))
-        gapped[parts] = _Sentence(parts, len(text))
-    return tuple(sorted(gapped.values(), key=lambda item: -item.own)), frozenset(whole)
-
-
-def _sentences() -> tuple[_Sentence, ...]:
-    return _all()[0]
-
-
-def _whole() -> frozenset[str]:
-    return _all()[1]
+def _pieces() -> tuple[str, ...]:
+    """The longest first."""
+    found = {part.strip() for parts in _sentences() for part in parts}
+    return tuple(sorted((piece for piece in found if len(piece) >= _PIECE and " " in piece), key=len, reverse=True))
 
 
 @cache
 def _arguments() -> frozenset[str]:
-    said = {
-        word for text in (*_whole(), *(part for item in _sentences() for part in item.parts)) for word in _ARGUMENT.findall(text)
-    }
-    fields = {name.replace("-", "_") for name in (*OWNED, *(word[2:] for word in said)) if "-" in name}
-    return frozenset(said | fields | {f"--{name}" for name in OWNED})
+    said = {word for parts in _sentences() for part in parts for word in _ARGUMENT.findall(part)}
+    said |= {f"--{name}" for name in OWNED}
+    return frozenset(said | {word[2:].replace("-", "_") for word in said if "-" in word[2:]})
+
+
+@cache
+def _sentences() -> dict[tuple[str, ...], int]:
+    """The fixed parts of each, with a gap between each two, and how many characters they are; those first that are most."""
+    found: set[tuple[str, ...]] = set()
+    for node in _nodes():
+        if isinstance(node, ast.JoinedStr | ast.BinOp):
+            found.add(_parts(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in (text := " ".join(node.value.split())):
+            found |= {(text,), (text.rstrip("."),), (text.rstrip(".") + ".",)}
+    sizes = {parts: sum(len(part.strip()) for part in parts) for parts in sorted(found)}
+    sizes |= {tuple(text.split("{}")): len(text) for text in _PIECED}
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
 
 
 def _parts(node: ast.JoinedStr | ast.BinOp) -> tuple[str, ...]:
     """What stands between the gaps; blanks as `_label` has them."""
     parts = [""]
-    for text in _pieces(node):
+    for text in _texts(node):
         if text is not None:
             parts[-1] += text
         elif len(parts) == 1 or parts[-1]:
@@ -200,13 +157,13 @@ def _parts(node: ast.JoinedStr | ast.BinOp) -> tuple[str, ...]:
     return tuple(re.sub(r"\s+", " ", part) for part in parts)
 
 
-def _pieces(node: ast.AST) -> Iterator[str | None]:
+def _texts(node: ast.AST) -> Iterator[str | None]:
     """Fixed text, and None for what isn't, of an f-string or of strings added to each other."""
     if isinstance(node, ast.JoinedStr):
         for value in node.values:
             yield str(value.value) if isinstance(value, ast.Constant) else None
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield from (*_pieces(node.left), *_pieces(node.right))
+        yield from (*_texts(node.left), *_texts(node.right))
     else:
         yield node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ddtree_ops.exporter.kernel.gpu_address import address
+from ddtree_ops.exporter.gpus.pci import PciAddress
 
 #: What a line holds that matters here (for the sieve).
 WORDS = re.compile(rb"Xid \(|oom-kill:|memory\.oom\.group|Killed process|Kill process|invoked oom-killer")
@@ -24,6 +24,7 @@ _ANNOUNCED = re.compile(r".{0,64}?Kill process \d")
 _OURS = re.compile(r"/ddtree-server@\d{1,5}\.service(?:/|$)")
 _OUR_NAME = re.compile(r"sglang(?:::|\b)")
 _CHOSEN_LIMIT = 32
+_LONGEST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,15 @@ def read_xid(words: str) -> Xid | None:
     """The driver's message in a line of the kernel's."""
     found = _XID.match(words)
     if found:
-        return Xid(address(found["pci"]), found["number"].lstrip("0") or "0")
+        return Xid(_slot(found["pci"]), found["number"].lstrip("0") or "0")
     found = _SXID.match(words)
-    return Xid(address(found["pci"]), "S" + found["number"]) if found else None
+    return Xid(_slot(found["pci"]), "S" + found["number"]) if found else None
+
+
+def _slot(written: str) -> str:
+    """What is no address stays as it is, cut: the message counts all the same."""
+    address = PciAddress.parse(written)
+    return address.slot if address else written.lower()[:_LONGEST]
 
 
 def _whose(cgroup: str) -> str:

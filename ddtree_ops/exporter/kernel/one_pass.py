@@ -1,31 +1,20 @@
-"""One pass over the kernel's log: read on from where the last pass was, count, write it down.
-
-python -P -m ddtree_ops.exporter.kernel.one_pass --state DIR
-"""
+"""One pass over the kernel's log: read on from where the last pass was, count, write it down."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ddtree_ops.adapters.local import LocalShell
-from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter import state_file
+from ddtree_ops.exporter.gpus.indexes import indexes
 from ddtree_ops.exporter.journal.source import read_on
 from ddtree_ops.exporter.journal.state import Place
-from ddtree_ops.exporter.kernel import gpu_address
-from ddtree_ops.exporter.kernel import state as kernel_state
 from ddtree_ops.exporter.kernel.lines import WORDS, read_xid
-from ddtree_ops.exporter.kernel.state import FILE, KernelState
+from ddtree_ops.exporter.kernel.state import KernelState, from_data
 from ddtree_ops.ports import Command, Shell
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.sieve import Spelling
 
-BUSY = 3
-_NICE = 10
 _FIELDS = "MESSAGE,_TRANSPORT"
 _READ = ("journalctl", "--quiet", "--no-pager", "--output=export", f"--output-fields={_FIELDS}", "_TRANSPORT=kernel")
 _BOOT = Command(("cat", "/proc/sys/kernel/random/boot_id"), ok=frozenset(range(256)))
@@ -55,8 +44,8 @@ class _Sieve:
 
 def run(shell: Shell, directory: Path) -> KernelState:
     """Read on, and write the state. Raises OSError, Unreachable, HostCommandFailed; nothing is written then."""
-    path = directory / FILE
-    state = load(path)
+    path = directory / state_file.KERNEL
+    state = state_file.load(path, from_data, lambda lost: KernelState(silent_us=int((lost or 0) * 1e6)))
     _learn(shell, state)
     for entry in _entries(shell, state.after):
         if (entry.realtime_us or 0) > state.silent_us:
@@ -65,18 +54,6 @@ def run(shell: Shell, directory: Path) -> KernelState:
             state.after = Place(entry.cursor, entry.realtime_us or 0, inclusive=False)
     state_file.write(path, state.to_data())
     return state
-
-
-def load(path: Path) -> KernelState:
-    """What the last pass wrote; a file that can't be used is set aside, and what it may have counted isn't counted again."""
-    try:
-        data = state_file.read(path)
-        return KernelState() if data is None else kernel_state.from_data(data)
-    except ValueError as error:
-        written_us = int(path.stat().st_mtime * 1e6)
-        aside = state_file.set_aside(path)
-        sys.stderr.write(f"the state of the kernel's log can't be used, and is {aside.name} now: {error}\n")
-        return KernelState(silent_us=written_us)
 
 
 def _entries(shell: Shell, after: Place | None) -> Iterator[JournalEntry]:
@@ -90,7 +67,7 @@ def _take(shell: Shell, state: KernelState, entry: JournalEntry) -> None:
     xid = read_xid(words)
     if xid is not None:
         if xid.pci not in state.gpus and not xid.number.startswith("S"):
-            state.gpus.update(gpu_address.indexes(shell))
+            state.gpus.update(indexes(shell))
             state.gpus.setdefault(xid.pci, -1)  # asked once; the address is told
         index = state.gpus.get(xid.pci, -1)
         state.xid(str(index) if index >= 0 else xid.pci, xid.number, entry.realtime_us or 0)
@@ -103,26 +80,5 @@ def _learn(shell: Shell, state: KernelState) -> None:
     """Once a boot, while all GPUs are well: a lost one isn't listed any more when its Xid comes."""
     boot = shell.run(_BOOT).stdout.strip()[:64]
     if boot and boot != state.gpus_boot:
-        found = gpu_address.indexes(shell)
+        found = indexes(shell)
         state.gpus_boot, state.gpus = boot, found or state.gpus
-
-
-def main() -> int:
-    """Exit 0: done; 1: the log can't be read, or the state not written; 3: another pass is at it."""
-    parser = argparse.ArgumentParser(prog="python -m ddtree_ops.exporter.kernel.one_pass")
-    parser.add_argument("--state", type=Path, required=True)
-    asked = parser.parse_args()
-    os.nice(_NICE)
-    try:
-        with state_file.alone(asked.state / FILE) as is_alone:
-            if not is_alone:
-                return BUSY
-            run(LocalShell(), asked.state)
-    except (DdtreeOpsError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

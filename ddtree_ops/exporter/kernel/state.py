@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ddtree_ops.exporter.journal.state import Place, number, place, place_data, text
+from ddtree_ops.exporter.journal.state import Place, place
 from ddtree_ops.exporter.kernel.lines import OTHER, SERVER, Victims
 
 FORMAT = 1
-FILE = "kernel.json"
 #: Series of Xids: more than the catalogue allows are not told apart any more.
 MOST = 120
 _REST = ("other", "other")
@@ -49,7 +48,7 @@ class KernelState:
         """As it is written."""
         return {
             "format": FORMAT,
-            "after": place_data(self.after),
+            "after": asdict(self.after) if self.after else None,
             "xids": [[gpu, xid, seen.count, seen.last_us] for (gpu, xid), seen in self.xids.items()],
             "killed": self.killed,
             "chosen": [[pid, whose] for pid, whose in self.victims.chosen.items()],
@@ -61,31 +60,15 @@ class KernelState:
 
 
 def from_data(data: Mapping[str, Any]) -> KernelState:
-    """The state as it was written. Raises ValueError for another format, or what isn't as it should be."""
-    if data.get("format") != FORMAT:
-        raise ValueError(f"its format is {str(data.get('format'))[:20]!r}, not {FORMAT}")
-    try:
-        return KernelState(
-            after=place(data["after"]),
-            xids={(text(gpu), text(xid)): Seen(number(count), number(last)) for gpu, xid, count, last in data["xids"]},
-            killed={SERVER: number(data["killed"][SERVER]), OTHER: number(data["killed"][OTHER])},
-            victims=Victims(
-                {number(pid): _whose(whose) for pid, whose in data["chosen"]},
-                None if data["group"] is None else _whose(data["group"]),
-            ),
-            gpus={text(name): _index(index) for name, index in data["gpus"].items()},
-            gpus_boot=text(data["gpus_boot"]),
-            silent_us=number(data["silent_us"]),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"a field is missing or of another type: {error}") from error
-
-
-def _index(value: object) -> int:
-    return -1 if value == -1 else number(value)
-
-
-def _whose(value: object) -> str:
-    if value not in (SERVER, OTHER):
-        raise TypeError("neither the server's nor another's")
-    return str(value)
+    """The state as it was written. Raises ValueError, KeyError, TypeError, AttributeError for anything else."""
+    if data["format"] != FORMAT:
+        raise ValueError("it is of another format")
+    return KernelState(
+        after=place(data["after"]),
+        xids={(gpu, xid): Seen(int(count), int(last)) for gpu, xid, count, last in data["xids"]},
+        killed={whose: int(data["killed"][whose]) for whose in (SERVER, OTHER)},
+        victims=Victims({int(pid): str(whose) for pid, whose in data["chosen"]}, data["group"]),
+        gpus={name: int(index) for name, index in data["gpus"].items()},
+        gpus_boot=data["gpus_boot"],
+        silent_us=int(data["silent_us"]),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from ddtree_ops.fleet.source import read_plain
 from ddtree_ops.units.promql import Matcher, Selector, selectors
 
 SGLANG, SGLANG_STORED, OWN = "sglang:", "sglang_", "ddtree_ops_"
-_MOST_DEPTH = 60
 _LABEL_VALUES = re.compile(r"\s*label_values\(\s*(?:(?P<of>.*),)?\s*(?P<label>\w+)\s*\)\s*", re.DOTALL)
 _QUERY_RESULT = re.compile(r"\s*query_result\((?P<of>.*)\)\s*", re.DOTALL)
 
@@ -53,11 +52,11 @@ def needs(folder: Path) -> tuple[Need, ...]:
     recorded: set[str] = set()
     found: list[tuple[Use, str]] = []
     for path in sorted((folder / "prometheus" / "rules").glob("*.yml")):
-        for rule in _rules(read_plain(path)):
-            if isinstance(rule.get("record"), str):
-                recorded.add(rule["record"])
+        document: Any = read_plain(path)
+        for rule in (rule for group in document["groups"] for rule in group["rules"]):
             what = "alert" if "alert" in rule else "rule"
-            found.append((Use(what, str(rule.get("alert", rule.get("record"))), path.name), str(rule.get("expr", ""))))
+            recorded |= {rule["record"]} if "record" in rule else set()
+            found.append((Use(what, rule.get("alert", rule.get("record")), path.name), rule["expr"]))
     for path in sorted((folder / "grafana").glob("*.json")):
         found += _queries(_read_json(path), path.name)
     return tuple(_needs(found, recorded))
@@ -80,13 +79,6 @@ def _selectors(query: str) -> tuple[Selector, ...]:
     return selectors(query)
 
 
-def _rules(document: object) -> Iterator[Mapping[str, Any]]:
-    groups = document.get("groups") if isinstance(document, dict) else None
-    for group in groups if isinstance(groups, list) else ():
-        rules = group.get("rules") if isinstance(group, dict) else None
-        yield from (rule for rule in rules if isinstance(rule, dict)) if isinstance(rules, list) else ()
-
-
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
@@ -94,35 +86,19 @@ def _read_json(path: Path) -> Any:
         raise DdtreeOpsError(f"{path} is no dashboard: {error}", hint="make it again: make docs") from error
 
 
-def _queries(dashboard: Any, file: str) -> Iterator[tuple[Use, str]]:
-    if not isinstance(dashboard, dict):
+def _queries(node: Any, file: str, title: str = "") -> Iterator[tuple[Use, str]]:
+    """Whatever asks Prometheus, at any depth of a dashboard: panels (`title` is theirs), variables, annotations."""
+    if isinstance(node, list):
+        for one in node:
+            yield from _queries(one, file, title)
+    if not isinstance(node, dict):
         return
-    for panel in _panels(dashboard.get("panels"), 0):
-        for target in _mappings(panel.get("targets")):
-            if isinstance(target.get("expr"), str):
-                yield Use("panel", str(panel.get("title", "")), file), target["expr"]
-    for variable in _mappings(_section(dashboard, "templating")):
-        query = variable.get("query")
-        text = query.get("query") if isinstance(query, dict) else query
-        if variable.get("type") == "query" and isinstance(text, str):
-            yield Use("variable", str(variable.get("name", "")), file), text
-    for annotation in _mappings(_section(dashboard, "annotations")):
-        if isinstance(annotation.get("expr"), str):
-            yield Use("annotation", str(annotation.get("name", "")), file), annotation["expr"]
-
-
-def _section(dashboard: Mapping[str, Any], name: str) -> object:
-    section = dashboard.get(name)
-    return section.get("list") if isinstance(section, dict) else None
-
-
-def _mappings(items: object) -> Iterator[Mapping[str, Any]]:
-    yield from (one for one in items if isinstance(one, dict)) if isinstance(items, list) else ()
-
-
-def _panels(items: object, depth: int) -> Iterator[Mapping[str, Any]]:
-    """Panels of rows that are folded lie inside the row."""
-    for panel in _mappings(items):
-        yield panel
-        if depth < _MOST_DEPTH:
-            yield from _panels(panel.get("panels"), depth + 1)
+    if isinstance(node.get("expr"), str):
+        yield Use("annotation" if "name" in node else "panel", node.get("name", title), file), node["expr"]
+        return
+    query = node.get("query")
+    text = query.get("query") if isinstance(query, dict) else query
+    if node.get("type") == "query" and isinstance(text, str):
+        yield Use("variable", node.get("name", ""), file), text
+    for one in node.values():
+        yield from _queries(one, file, node.get("title", title))

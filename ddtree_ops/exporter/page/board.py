@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ddtree_ops.exporter.page.render import template
-from ddtree_ops.exporter.page.row import Row, rows
-from ddtree_ops.exporter.page.table import Entry
-from ddtree_ops.exporter.sight.model import HostSight
+from ddtree_ops.exporter.page.render import prepare
+from ddtree_ops.exporter.page.row import row_html, row_id
+from ddtree_ops.exporter.sight.model import HostSight, Server, State
+from ddtree_ops.exporter.sight.order import counts
 from ddtree_ops.exporter.sight.readings import Observed
+from ddtree_ops.exporter.sight.row import Row, rows
 from ddtree_ops.exporter.sight.sights import Sights
 
 FRESH_SECONDS = 0.9
@@ -21,9 +22,12 @@ IDLE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A row as HTML; `version` is that of the frame in which it became so."""
+    """A server's row as HTML; `version` is that of the frame in which it became so, `id` that of its element."""
 
-    entry: Entry
+    sight: HostSight
+    server: Server
+    row: Row
+    id: str
     html: str
     version: int
 
@@ -37,6 +41,7 @@ class Frame:
     now: float
     sights: tuple[HostSight, ...] = ()
     drawn: tuple[Drawn, ...] = ()
+    counts: tuple[tuple[State, int], ...] = ()
 
     @property
     def fleet(self) -> bool:
@@ -85,26 +90,26 @@ class Board:
         return now, self._sights.update(self._source(), now)
 
     def _keep_up(self) -> None:
-        while not self.closing.wait(IDLE_SECONDS):
-            self.hosts()
+        """Of a fleet, nobody shall wait for templates: of one host, most exporters never show a page."""
+        going = True
+        while going:
+            if len(self.hosts()[1]) > 1:
+                prepare()
+            going = not self.closing.wait(IDLE_SECONDS)
 
 
 def _next(before: Frame, sights: Sequence[HostSight], now: float) -> Frame:
-    version = before.version + 1
-    known = {drawn.entry.row.id: drawn for drawn in before.drawn}
-    drawn = tuple(
-        _drawn(Entry(sight, server, row), known.get(row.id), version)
-        for sight in sights
-        for server, row in zip(sight.servers, rows(sight, len(sights) > 1), strict=True)
-    )
-    return Frame(before.epoch, version, now, tuple(sights), drawn)
+    version, fleet = before.version + 1, len(sights) > 1
+    known = {one.id: one for one in before.drawn} if before.fleet == fleet else {}
+    drawn = tuple(one for sight in sights for one in _drawn(sight, known, version, fleet))
+    return Frame(before.epoch, version, now, tuple(sights), drawn, counts(one.server.state for one in drawn))
 
 
-def _drawn(entry: Entry, before: Drawn | None, version: int) -> Drawn:
-    if before is not None and before.entry.row == entry.row:
-        return Drawn(entry, before.html, before.version)
-    return Drawn(entry, _html(entry.row), version)
-
-
-def _html(row: Row) -> str:
-    return template("row.html.j2").render(r=row)
+def _drawn(sight: HostSight, known: Mapping[str, Drawn], version: int, fleet: bool) -> Iterator[Drawn]:
+    for server, row in zip(sight.servers, rows(sight), strict=True):
+        name = row_id(sight.host, server.port)
+        before = known.get(name)
+        if before is not None and before.row == row:
+            yield Drawn(sight, server, row, name, before.html, before.version)
+        else:
+            yield Drawn(sight, server, row, name, row_html(row, name, sight.host, fleet), version)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddtree_ops.exporter.page.board import Board, Frame
-from ddtree_ops.exporter.page.fleet import chosen, fleet_title, summary
+from ddtree_ops.exporter.page.fleet import fleet_title, summary
 from ddtree_ops.exporter.page.icon import icon
 from ddtree_ops.exporter.page.render import version
-from ddtree_ops.exporter.page.table import Selection, counts
+from ddtree_ops.exporter.page.table import Selection
 
 EVERY_SECONDS = 1.0
 BEAT_SECONDS = 5.0
@@ -38,40 +38,35 @@ class FleetNews:
         """What is new; empty if nothing is."""
         if self._epoch != frame.epoch:
             self._epoch, self._version, self._order, self._parts = frame.epoch, -1, None, {}
-        drawn = chosen(frame, self.selection)
-        order = [one.entry.row.id for one in drawn]
+        drawn = self.selection.choose(frame.drawn)
+        order = [one.id for one in drawn]
         shown = set(self._order or ())
         first = self._order is None
-        rows = {
-            one.entry.row.id: one.html for one in drawn if one.version > self._version or not (first or one.entry.row.id in shown)
-        }
+        rows = {one.id: one.html for one in drawn if one.version > self._version or not (first or one.id in shown)}
         news: dict[str, Any] = {"rows": rows} if rows else {}
         if order != self._order:
             news["order"] = order
-        total = counts(one.entry for one in frame.drawn)
         parts = {"summary": summary(frame, self.selection)}
         if parts != self._parts:
-            news |= {"parts": parts, "title": fleet_title(total), "icon": icon(total)}
+            news |= {"parts": parts, "title": fleet_title(frame), "icon": icon(frame.counts)}
         self._version, self._order, self._parts = frame.version, order, parts
         return news
 
 
-def stream(board: Board, take: Callable[[Frame], Mapping[str, Any]], every: float = EVERY_SECONDS) -> Iterator[bytes]:
-    """Chunks until the page closes; `take` says what is new of a frame. The server ends it for a reader that is slow or gone."""
-    yield f"retry: {RETRY_MS}\n\n".encode()
+def stream(board: Board, take: Callable[[Frame], Mapping[str, Any]]) -> Iterator[bytes]:
+    """A chunk each EVERY_SECONDS until the page closes, empty where nothing is new; `take` says what is new of a frame."""
+    chunk = f"retry: {RETRY_MS}\n\n".encode()
     beats = BEAT_SECONDS
     while not board.closing.is_set():
         frame = board.frame()
         news = take(frame)
         common = {"now": round(frame.now, 3), "page": version()}
-        if news:
-            yield event("news", {**common, **news}, frame.mark)
+        beats += EVERY_SECONDS
+        if news or beats >= BEAT_SECONDS:
+            chunk += event("news" if news else "beat", {**common, **news}, frame.mark)
             beats = 0.0
-        elif beats >= BEAT_SECONDS:
-            yield event("beat", common, frame.mark)
-            beats = 0.0
-        board.closing.wait(every)
-        beats += every
+        yield chunk
+        chunk = b""
 
 
 def event(name: str, data: Mapping[str, Any], mark: str) -> bytes:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
-from ddtree_ops import __version__
 from ddtree_ops.exporter.page.board import Frame
 from ddtree_ops.exporter.page.host_view import host_view
 from ddtree_ops.exporter.page.icon import icon, title
-from ddtree_ops.exporter.page.render import address, clock, template, timed
-from ddtree_ops.exporter.sight.model import HostSight, State
+from ddtree_ops.exporter.page.render import address, document, ours, template
+from ddtree_ops.exporter.sight.model import HostSight
+from ddtree_ops.exporter.sight.order import counts
 from ddtree_ops.exporter.sight.words import plain
 
 PARTS = ("head", "servers", "failures", "gpus", "deploys")
@@ -23,25 +23,40 @@ def parts(sight: HostSight, fleet: bool) -> dict[str, str]:
     return {name: str(getattr(macros, name)(view)) for name in PARTS}
 
 
-def host_title(sight: HostSight) -> tuple[str, str]:
-    """Title and icon."""
-    counted = Counter(server.state for server in sight.servers)
-    counts = [(state, counted[state]) for state in State if counted[state]]
-    return title(counts, plain(sight.host)), icon(counts)
-
-
 def host_page(frame: Frame, sight: HostSight) -> str:
-    from markupsafe import Markup  # noqa: PLC0415  comes with jinja2
-
-    words, picture = host_title(sight)
-    page = template("host.html.j2").render(
-        title=words,
-        icon=picture,
+    counted = counts(server.state for server in sight.servers)
+    return document(
+        "host.html.j2",
+        frame.now,
+        counted,
+        title=title(counted, plain(sight.host)),
         events=address("/events", {"host": sight.host}),
-        now=frame.now,
-        clock=clock(frame.now),
         home=frame.fleet,
-        release=__version__,
-        parts={name: Markup(html) for name, html in parts(sight, frame.fleet).items()},  # noqa: S704  our own template's
+        parts={name: ours(html) for name, html in parts(sight, frame.fleet).items()},
     )
-    return timed(page, frame.now)
+
+
+@dataclass
+class HostNews:
+    """What is new of one host's page since its reader's last news."""
+
+    host: str
+    _parts: dict[str, str] = field(default_factory=dict, init=False)
+    _words: list[str] | None = field(default=None, init=False)
+
+    def take(self, frame: Frame) -> dict[str, Any]:
+        """Changed parts; empty if nothing changed, or the host has left the fleet."""
+        drawn = [one for one in frame.drawn if one.sight.host == self.host]
+        if not drawn:
+            return {}
+        found = parts(drawn[0].sight, frame.fleet)
+        changed = {name: html for name, html in found.items() if self._parts.get(name) != html}
+        words = [one.row.word for one in drawn]
+        news: dict[str, Any] = {"parts": changed} if changed else {}
+        if self._words != words:
+            counted = counts(one.server.state for one in drawn)
+            news |= {"title": title(counted, plain(self.host)), "icon": icon(counted)}
+            if self._words is not None:
+                news["say"] = f"{plain(self.host)}: {', '.join(words)}"
+        self._parts, self._words = found, words
+        return news

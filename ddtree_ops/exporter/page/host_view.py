@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddtree_ops.exporter.page.row import STATE_WORDS, Row, left_words, phase_words, report_href, rows
+from ddtree_ops.exporter.page.row import report_href, sparks
 from ddtree_ops.exporter.sight.model import Boot, Deploy, Failure, Gpu, HostSight, Load, Server, State
-from ddtree_ops.exporter.sight.words import UNKNOWN, gibibytes, number, percent, plain, span
+from ddtree_ops.exporter.sight.row import KV_FULL, Row, is_loading, phase_words, problem_words, rows
+from ddtree_ops.exporter.sight.words import UNKNOWN, gibibytes, hundredths, number, percent, plain, span
 from ddtree_ops.units.phases import Phase
 
 _STEPS = tuple(phase for phase in Phase if phase not in (Phase.SERVING, Phase.SHUTDOWN))
@@ -30,15 +31,17 @@ class Segment:
 
 def server_view(sight: HostSight, server: Server, row: Row, fleet: bool) -> dict[str, Any]:
     """What the parts of a server need."""
+    kv = hundredths(server.traffic.kv_used)
     return {
         "row": row,
+        **sparks(row),
         "facts": list(_facts(server)),
         "times": list(_times(server)),
-        "steps": _steps(server.load) if server.state in (State.LOADING, State.STALLED) else [],
-        "left": left_words(server),
+        "steps": _steps(server.load) if is_loading(server.state) else [],
         "usual": span(server.load.usual) if server.load.usual is not None else "",
         "moved": None if server.load.moved is None else int(server.load.moved),
-        "kv": None if server.traffic.kv_used is None else int(server.traffic.kv_used * 100 + 1e-9),
+        "kv": kv,
+        "kv_full": kv is not None and kv >= KV_FULL,
         "boot": _boot(server.boot),
         "boot_seconds": span(server.boot.seconds) if server.boot.seconds is not None else "",
         "outcomes": [f"{count} {plain(name)}" for name, count in server.boot.outcomes if count],
@@ -50,14 +53,12 @@ def server_view(sight: HostSight, server: Server, row: Row, fleet: bool) -> dict
 
 def host_view(sight: HostSight, fleet: bool) -> dict[str, Any]:
     """What the templates of a host's page need."""
-    servers = [server_view(sight, server, row, fleet) for server, row in zip(sight.servers, rows(sight, fleet), strict=True)]
+    servers = [server_view(sight, server, row, fleet) for server, row in zip(sight.servers, rows(sight), strict=True)]
     return {
         "host": plain(sight.host),
         "hardware": plain(sight.hardware or ""),
-        "state": str(sight.state),
-        "word": STATE_WORDS[sight.state],
         "seen": int(sight.read) if sight.stale and sight.read is not None else None,
-        "problem": plain(sight.problem or "", 300),
+        "problem": problem_words(sight),
         "blind": ", ".join(plain(name) for name in sight.blind),
         "servers": servers,
         "gpus": [_gpu(gpu) for gpu in sight.gpus],
@@ -143,12 +144,11 @@ def _seconds(seconds: float) -> str:
 
 
 def _gpu(gpu: Gpu) -> dict[str, Any]:
-    full = gpu.used is not None and gpu.memory
     power = number(gpu.power) + (f" / {number(gpu.power_limit)}" if gpu.power_limit is not None else "")
     return {
         "index": plain(gpu.index, 40),
         "name": plain(gpu.name or UNKNOWN),
-        "full": int(100 * (gpu.used or 0) / gpu.memory) if full and gpu.memory else None,
+        "full": hundredths(gpu.used / gpu.memory) if gpu.used is not None and gpu.memory else None,
         "memory": f"{gibibytes(gpu.used)} / {gibibytes(gpu.memory)}",
         "busy": percent(gpu.busy),
         "temperature": number(gpu.temperature),

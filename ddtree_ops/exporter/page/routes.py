@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ddtree_ops.exporter.page.board import Board, Frame
-from ddtree_ops.exporter.page.events import FleetNews, stream
-from ddtree_ops.exporter.page.host_news import HostNews
+from ddtree_ops.exporter.page.events import EVERY_SECONDS, FleetNews, stream
+from ddtree_ops.exporter.page.fleet import fleet_page
+from ddtree_ops.exporter.page.host import HostNews, host_page
 from ddtree_ops.exporter.page.reports import Reports, find, policy
 from ddtree_ops.exporter.page.static import static
 from ddtree_ops.exporter.page.table import Selection
+from ddtree_ops.exporter.sight.document import fleet_document
 from ddtree_ops.exporter.sight.model import HostSight
 from ddtree_ops.exporter.web.messages import EVENTS, HTML, JSON, Request, Response, text
 from ddtree_ops.exporter.web.routes import Route
@@ -42,9 +44,6 @@ class StatusPage:
 
     def page(self, request: Request) -> Response:
         """The fleet's table; of one host, everything that is known of it."""
-        from ddtree_ops.exporter.page.fleet import fleet_page  # noqa: PLC0415  jinja2 comes with the first page
-        from ddtree_ops.exporter.page.host import host_page  # noqa: PLC0415
-
         frame = self._board.frame()
         asked = request.query.get("host")
         one = asked if asked is not None else None if frame.fleet or not frame.sights else frame.sights[0].host
@@ -65,12 +64,10 @@ class StatusPage:
         else:
             since = request.headers.get("last-event-id") or request.query.get("since", "")
             news = FleetNews(Selection.of(request.query), since[:64])
-        return Response(200, EVENTS, stream(self._board, news.take), {**SECURITY, "X-Accel-Buffering": "no"})
+        return Response(200, EVENTS, stream(self._board, news.take), {**SECURITY, "X-Accel-Buffering": "no"}, EVERY_SECONDS)
 
     def document(self, request: Request) -> Response:
         """All hosts, or the one that was asked for."""
-        from ddtree_ops.exporter.page.document import fleet_document  # noqa: PLC0415
-
         now, sights = self._board.hosts()
         if "host" in request.query:
             sights = tuple(sight for sight in sights if sight.host == request.query["host"])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-from ddtree_ops.exporter.absence import ENGLISH
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
 from ddtree_ops.units.json_object import json_object
@@ -22,21 +21,15 @@ _PAST_SECONDS = 60.0  # so long after it what was told to happen is over, or was
 _STATE, _SINCE = "ActiveState", "ActiveEnterTimestampMonotonic"
 
 
-def orders() -> Command:
-    """The orders and the uptime, in one answer. A file that has just gone is no error."""
-    argv = (*ENGLISH, "tail", "-c", "65536", "-v", _UPTIME, places.DEAD_MAN)
-    return Command(argv, ok=frozenset({0, 1}), timeout=10.0, most_bytes=1 << 18)
-
-
-def timer() -> Command:
-    """Since when the timer counts."""
-    return Command(("systemctl", "show", places.DEAD_MAN_TIMER, f"--property={_STATE},{_SINCE}"), timeout=10.0)
+#: The orders and the uptime, in one answer, and since when the timer counts.
+ORDERS = ("tail", "-c", "65536", "-v", _UPTIME, places.DEAD_MAN)
+TIMER = Command(("systemctl", "show", places.DEAD_MAN_TIMER, f"--property={_STATE},{_SINCE}"), timeout=10.0)
 
 
 def parse(text: str, shown: str, now: float) -> float | None:
     """Unix time in whole seconds; None without orders or a timer that counts, and for what lies more than a minute back.
 
-    `text` is of orders(), `shown` of timer(), `now` this machine's Unix time.
+    `text` is of ORDERS, `shown` of TIMER, `now` this machine's Unix time.
     """
     told, uptime = json_object(_part(text, places.DEAD_MAN)), _number(_part(text, _UPTIME).partition(" ")[0])
     unit = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ddtree_ops.exporter.absence import ENGLISH, checked
+from ddtree_ops.exporter.absence import told
 from ddtree_ops.fleet import places
-from ddtree_ops.ports import Command, Shell
+from ddtree_ops.ports import Shell
 from ddtree_ops.units.json_object import json_object
 from ddtree_ops.units.systemctl import UnitState
 
 CURRENT, LAST_GOOD = "current", "last-good"
 DEAD_MAN = places.DEAD_MAN.rpartition("/")[2]
-MOST_BYTES = 1 << 20
 _BOOTS_READ = 5
 _LONGEST_ID = 128
 # GNU find: starting point, type, time of change, path below it, target of a link; each ended by NUL, which no name can hold.
@@ -52,9 +51,7 @@ class Installed:
 def read(shell: Shell) -> Installed:
     """Links and releases of a host; what isn't there at all is no error. Raises Unreachable, HostCommandFailed."""
     where = (places.ROOT, places.RELEASES, places.STATE)
-    argv = (*ENGLISH, "find", *where, "-mindepth", "1", "-maxdepth", "1", "-printf", _FORMAT)
-    command = Command(argv, ok=frozenset({0, 1}), timeout=20.0, most_bytes=MOST_BYTES)
-    return parse_listing(checked(shell.host, shell.run(command)).stdout)
+    return parse_listing(told(shell, "find", *where, "-mindepth", "1", "-maxdepth", "1", "-printf", _FORMAT, seconds=20.0))
 
 
 def parse_listing(text: str) -> Installed:
@@ -76,9 +73,7 @@ def parse_listing(text: str) -> Installed:
 
 def boots(shell: Shell, port: int) -> list[str]:
     """The last records of a port's boots. Raises Unreachable, HostCommandFailed."""
-    argv = (*ENGLISH, "tail", "-n", str(_BOOTS_READ), f"{places.BOOTS}/{port}.jsonl")
-    command = Command(argv, ok=frozenset({0, 1}), timeout=10.0, most_bytes=MOST_BYTES)
-    return checked(shell.host, shell.run(command)).stdout.splitlines()
+    return told(shell, "tail", "-n", str(_BOOTS_READ), f"{places.BOOTS}/{port}.jsonl").splitlines()
 
 
 def running(state: UnitState, installed: Installed, records: Iterable[str]) -> str | None:

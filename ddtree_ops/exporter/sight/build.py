@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ddtree_ops.exporter.catalogue import failures as catalogue_failures
-from ddtree_ops.exporter.catalogue import gpus as catalogue_gpus
 from ddtree_ops.exporter.catalogue import releases, server, speculation, unit
 from ddtree_ops.exporter.sight.history import Rates
-from ddtree_ops.exporter.sight.machine import blind, deploys, drift, gpus
+from ddtree_ops.exporter.sight.machine import blind, machine
 from ddtree_ops.exporter.sight.model import RANK, Boot, Failure, HostSight, Load, Server, Settings, State, Traffic
 from ddtree_ops.exporter.sight.readings import Observed, Readings
 from ddtree_ops.exporter.sight.state import judge
@@ -30,20 +30,11 @@ def sight(
         _server(readings, port, (rates or {}).get(port, Rates()), observed, now) for port in readings.ports(unit.STATE)
     )
     found = tuple(sorted(servers, key=lambda one: (RANK[one.state], one.port or 0))) or (_nothing(observed, unread),)
-    shown, seen = readings.reuse("gpus", ("gpus", "kernel"), lambda: gpus(readings))
-    return HostSight(
+    return replace(
+        readings.reuse("machine", lambda: machine(readings)),
         host=observed.host,
         servers=found,
         hardware=observed.hardware,
-        gpus=shown,
-        gpus_seen=seen,
-        gpus_expected=readings.count(catalogue_gpus.EXPECTED),
-        drift=drift(readings),
-        deploys=readings.reuse("deploys", ("deploys",), lambda: deploys(readings)),
-        deadline=readings.value(releases.DEADMAN),
-        smoke=readings.flag(releases.SMOKE),
-        gate=readings.flag(releases.GATE),
-        gate_length=readings.value(releases.GATE_LENGTH),
         blind=blind(observed.snapshot),
         problem=observed.problem,
         stale=is_stale(observed, now),
@@ -74,26 +65,33 @@ def _nothing(observed: Observed, unread: bool) -> Server:
 
 
 def _server(readings: Readings, port: str, rates: Rates, observed: Observed, now: float) -> Server:
-    load, failures = _load(readings, port), readings.reuse(f"failures {port}", ("journal",), lambda: _failures(readings, port))
+    known = readings.reuse(f"unit {port}", lambda: _unit(readings, port))
+    failures = readings.reuse(f"failures {port}", lambda: _failures(readings, port))
+    settings = readings.reuse(f"settings {port}", lambda: _settings(readings, port))
     traffic = _traffic(readings, port, rates)
-    active = readings.chosen(unit.STATE, port)
-    started = readings.value(unit.STARTED, port)
-    exit_code, result = readings.count(unit.LAST_EXIT_CODE, port), readings.chosen(unit.LAST_RESULT, port)
-    state, reason = judge(active, load, traffic, failures, started=started, exit_code=exit_code, result=result, now=now)
+    state, reason = (State.UNREACHABLE, "") if observed.problem else judge(known, traffic, failures, now)
+    return replace(
+        known,
+        state=state,
+        reason=reason,
+        boot=readings.reuse(f"boot {port}", lambda: _boot(readings, port)),
+        traffic=traffic,
+        settings=settings if settings.model else replace(settings, model=observed.model),
+        failures=failures,
+    )
+
+
+def _unit(readings: Readings, port: str) -> Server:
+    """What systemd and the launcher tell."""
     return Server(
         port=int(port) if port.isascii() and port.isdigit() else None,
-        state=State.UNREACHABLE if observed.problem else state,
-        reason="" if observed.problem else reason,
-        unit=active,
-        started=started,
+        state=State.UNKNOWN,
+        unit=readings.chosen(unit.STATE, port),
+        started=readings.value(unit.STARTED, port),
         restarts=readings.count(unit.RESTARTS, port),
-        exit_code=exit_code,
-        result=result,
-        load=load,
-        boot=readings.reuse(f"boot {port}", ("boots",), lambda: _boot(readings, port)),
-        traffic=traffic,
-        settings=_settings(readings, port, observed),
-        failures=failures,
+        exit_code=readings.count(unit.LAST_EXIT_CODE, port),
+        result=readings.chosen(unit.LAST_RESULT, port),
+        load=_load(readings, port),
     )
 
 
@@ -141,7 +139,7 @@ def _traffic(readings: Readings, port: str, rates: Rates) -> Traffic:
     )
 
 
-def _settings(readings: Readings, port: str, observed: Observed) -> Settings:
+def _settings(readings: Readings, port: str) -> Settings:
     roles = {sample.labels[1]: sample.labels[2] for sample in readings.series(releases.INFO, port) if sample.value == 1}
     told = readings.first(releases.SETTINGS, port)
     names = dict(zip(releases.SETTINGS.labels, told.labels, strict=True)) if told else {}
@@ -149,7 +147,7 @@ def _settings(readings: Readings, port: str, observed: Observed) -> Settings:
         serving=roles.get("serving"),
         current=roles.get("current"),
         last_good=roles.get("last_good"),
-        model=names.get("model") or observed.model,
+        model=names.get("model") or None,
         draft_model=names.get("draft_model") or None,
         algorithm=names.get("algorithm") or None,
         tensor_parallel=names.get("tensor_parallel") or None,

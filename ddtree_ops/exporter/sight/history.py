@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ddtree_ops.exporter.catalogue import server, speculation, unit
 from ddtree_ops.exporter.sight.readings import Readings, Snapshot
@@ -26,24 +24,6 @@ class Rates:
     silent_since: float | None = None
 
 
-@dataclass(slots=True)
-class _Ring:
-    """NaN stands for unknown: a float of an array takes 4 bytes, an object 32."""
-
-    values: array[float] = field(default_factory=lambda: array("f"))
-
-    def put(self, value: float | None) -> None:
-        self.values.append(math.nan if value is None else value)
-        del self.values[:-POINTS]
-
-    def series(self) -> tuple[float | None, ...]:
-        return tuple(None if math.isnan(value) else value for value in self.values)
-
-    @property
-    def last(self) -> float | None:
-        return None if not self.values or math.isnan(self.values[-1]) else self.values[-1]
-
-
 @dataclass(frozen=True, slots=True)
 class _Counters:
     at: float
@@ -54,9 +34,11 @@ class _Counters:
 
 @dataclass(slots=True)
 class _Track:
+    """The series are the very tuples that sights show: nothing is kept twice."""
+
     before: _Counters | None = None
-    tokens: _Ring = field(default_factory=_Ring)
-    acceptance: _Ring = field(default_factory=_Ring)
+    tokens: tuple[float | None, ...] = ()
+    acceptance: tuple[float | None, ...] = ()
     silent_since: float | None = None
 
     def is_read(self, at: float) -> bool:
@@ -64,9 +46,9 @@ class _Track:
         return self.before is not None and self.before.at == at
 
     def wait(self, now: float) -> None:
-        """No new reading: after a while the series shows a gap."""
+        """No new reading: after a while the series shows a gap, and whether tokens came in it isn't known."""
         if self.before is not None and now - self.before.at > GAP_SECONDS:
-            self.before = None
+            self.before = self.silent_since = None
             self._put(None, None)
 
     def take(self, read: _Counters, sick: bool) -> None:
@@ -85,11 +67,14 @@ class _Track:
 
     @property
     def rates(self) -> Rates:
-        return Rates(self.tokens.last, self.acceptance.last, self.tokens.series(), self.acceptance.series(), self.silent_since)
+        tokens, acceptance = self.tokens, self.acceptance
+        return Rates(
+            tokens[-1] if tokens else None, acceptance[-1] if acceptance else None, tokens, acceptance, self.silent_since
+        )
 
     def _put(self, tokens: float | None, acceptance: float | None) -> None:
-        self.tokens.put(tokens)
-        self.acceptance.put(acceptance)
+        self.tokens = (*self.tokens[1 - POINTS :], tokens)
+        self.acceptance = (*self.acceptance[1 - POINTS :], acceptance)
 
 
 class History:

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from ddtree_ops.exporter.catalogue import failures, releases
 from ddtree_ops.exporter.catalogue import gpus as metrics
-from ddtree_ops.exporter.sight.model import Deploy, Gpu
+from ddtree_ops.exporter.sight.model import Deploy, Gpu, HostSight
 from ddtree_ops.exporter.sight.readings import Readings, Snapshot
 
 
-def gpus(readings: Readings) -> tuple[tuple[Gpu, ...], int | None]:
-    """Every GPU that any family tells of, by index; and how many the driver shows."""
+def machine(readings: Readings) -> HostSight:
+    """All of it, of a host without name and servers."""
+    return HostSight(
+        host="",
+        servers=(),
+        gpus=_gpus(readings),
+        gpus_seen=readings.count(metrics.COUNT),
+        gpus_expected=readings.count(metrics.EXPECTED),
+        drift=_drift(readings),
+        deploys=_deploys(readings),
+        deadline=readings.value(releases.DEADMAN),
+        smoke=readings.flag(releases.SMOKE),
+        gate=readings.flag(releases.GATE),
+        gate_length=readings.value(releases.GATE_LENGTH),
+    )
+
+
+def _gpus(readings: Readings) -> tuple[Gpu, ...]:
+    """Every GPU that any family tells of, by index."""
     found = {sample.labels[0] for metric in (metrics.INFO, metrics.USED, metrics.BUSY) for sample in readings.series(metric)}
-    shown = tuple(_gpu(readings, index) for index in sorted(found, key=lambda index: (len(index), index)))
-    return shown, readings.count(metrics.COUNT)
+    return tuple(_gpu(readings, index) for index in sorted(found, key=lambda index: (len(index), index)))
 
 
 def _gpu(readings: Readings, index: str) -> Gpu:
@@ -43,7 +59,7 @@ def _troubles(readings: Readings, index: str) -> tuple[str, ...]:
     return tuple(told)
 
 
-def drift(readings: Readings) -> tuple[tuple[str, int], ...] | None:
+def _drift(readings: Readings) -> tuple[tuple[str, int], ...] | None:
     """What differs, by kind; None if nobody has looked yet."""
     found = [(sample.labels[0], int(sample.value)) for sample in readings.series(releases.DRIFT)]
     if not found and readings.value(releases.DRIFT_CHECKED) is None:
@@ -51,7 +67,7 @@ def drift(readings: Readings) -> tuple[tuple[str, int], ...] | None:
     return tuple((what, count) for what, count in found if count > 0)
 
 
-def deploys(readings: Readings) -> tuple[Deploy, ...]:
+def _deploys(readings: Readings) -> tuple[Deploy, ...]:
     """The newest first."""
     found = [
         Deploy(

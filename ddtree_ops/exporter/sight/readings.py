@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 from ddtree_ops.exporter.metric import Metric, Sample
 
 T = TypeVar("T")
-#: By name: the samples that were read, and what they came to.
-Made = dict[str, tuple[tuple[Sequence[Sample], ...], Any]]
+#: By name: the collectors that were read with their samples, and what these came to.
+Made = dict[str, tuple[tuple[tuple[str, Sequence[Sample]], ...], Any]]
 #: A problem that tells no more than that.
 UNANSWERED = "doesn't answer"
 
@@ -56,20 +56,23 @@ class Readings:
     def __init__(self, snapshot: Snapshot | None, made: Made | None = None) -> None:
         self._samples = snapshot.samples if snapshot else {}
         self._by: dict[str, dict[str, dict[str, list[Sample]]]] = {}
+        self._read: set[str] = set()
         self.made: Made = {} if made is None else made
 
-    def reuse(self, name: str, collectors: Sequence[str], make: Callable[[], T]) -> T:
-        """What `make` gives, which reads nothing but these collectors' samples."""
-        read = tuple(self._samples.get(collector, ()) for collector in collectors)
+    def reuse(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives, which knows of nothing but samples; made anew when those that it read are others."""
         kept = self.made.get(name)
-        if kept is None or any(old is not new for old, new in zip(kept[0], read, strict=True)):
-            kept = self.made[name] = (read, make())
+        if kept is None or any(self._samples.get(collector, ()) is not samples for collector, samples in kept[0]):
+            self._read = set()
+            fresh = make()
+            kept = self.made[name] = (tuple((one, self._samples.get(one, ())) for one in self._read), fresh)
         made: T = kept[1]
         return made
 
     def first(self, metric: Metric, *labels: str, suffix: str = "") -> Sample | None:
         """The series whose first labels are these."""
-        return next(iter(self.series(metric, *labels, suffix=suffix)), None)
+        found = self.series(metric, *labels, suffix=suffix)
+        return found[0] if found else None
 
     def value(self, metric: Metric, *labels: str, suffix: str = "") -> float | None:
         sample = self.first(metric, *labels, suffix=suffix)
@@ -89,7 +92,9 @@ class Readings:
 
     def series(self, metric: Metric, *labels: str, suffix: str = "") -> Sequence[Sample]:
         """All whose first labels are these."""
-        family = self._index(metric.collector).get(metric.name + suffix)
+        self._read.add(metric.collector)
+        index = self._by.get(metric.collector)
+        family = (self._index(metric.collector) if index is None else index).get(metric.name + suffix)
         if family is None:
             return ()
         if not labels:
@@ -104,11 +109,10 @@ class Readings:
 
     def _index(self, collector: str) -> dict[str, dict[str, list[Sample]]]:
         """By name, then by first label."""
-        found = self._by.get(collector)
-        if found is None:
-            found = self._by[collector] = {}
-            for sample in self._samples.get(collector, ()):
-                if sample.le is None and isfinite(sample.value):
-                    family = found.setdefault(sample.metric.name + sample.suffix, {})
-                    family.setdefault(sample.labels[0] if sample.labels else "", []).append(sample)
+        found: dict[str, dict[str, list[Sample]]] = {}
+        for sample in self._samples.get(collector, ()):
+            if sample.le is None and isfinite(sample.value):
+                family = found.setdefault(sample.metric.name + sample.suffix, {})
+                family.setdefault(sample.labels[0] if sample.labels else "", []).append(sample)
+        self._by[collector] = found
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddtree_ops.exporter.sight.model import Failure, Load, State, Traffic
+from ddtree_ops.exporter.sight.model import Failure, Server, State, Traffic
 from ddtree_ops.units.exit_codes import ExitCode
 
 # Silence for a minute is normal while kernels compile in the first graph capture; the launcher itself gives up much later.
@@ -19,32 +19,23 @@ _EXITS = {
 }
 
 
-def judge(
-    unit: str | None,
-    load: Load,
-    traffic: Traffic,
-    failures: Sequence[Failure],
-    *,
-    started: float | None,
-    exit_code: int | None,
-    result: str | None,
-    now: float,
-) -> tuple[State, str]:
-    """State and, where it needs one, the reason in words. `unit` is systemd's ActiveState."""
+def judge(known: Server, traffic: Traffic, failures: Sequence[Failure], now: float) -> tuple[State, str]:
+    """State and, where it needs one, the reason in words; of `known` only what systemd and the launcher tell counts."""
+    unit, load = known.unit, known.load
     if unit is None:
         return State.UNKNOWN, ""
     if unit == "failed":
-        return State.FAILED, _ended(exit_code, result)
+        return State.FAILED, _ended(known)
     if unit == "inactive":
         return State.STOPPED, ""
     if unit == "deactivating" or load.phase == "shutdown":
         return State.STOPPING, ""
-    died = _died(failures, started)
+    died = _died(failures, known.started)
     if unit == "active":
         if died and (traffic.answers is False or traffic.healthy is False):
             return State.FAILED, "went down; systemd waits for its processes"
         return _active(traffic, now)
-    return _starting(load, died, exit_code, result, now)
+    return _starting(known, died, now)
 
 
 def _active(traffic: Traffic, now: float) -> tuple[State, str]:
@@ -56,14 +47,15 @@ def _active(traffic: Traffic, now: float) -> tuple[State, str]:
     return State.SERVING, "health fails" if traffic.healthy is False and not traffic.tokens else ""
 
 
-def _starting(load: Load, died: bool, exit_code: int | None, result: str | None, now: float) -> tuple[State, str]:
+def _starting(known: Server, died: bool, now: float) -> tuple[State, str]:
+    load = known.load
     idle = load.phase in _NO_PHASE and load.progress is None  # systemd's pause before the next try
-    if died and (load.phase == "serving" or (idle and exit_code in (None, 0))):
+    if died and (load.phase == "serving" or (idle and not known.exit_code)):
         return State.FAILED, "crashed, is restarted"
     if died and not idle:
         return State.FAILED, "died while loading"
-    if idle and exit_code not in (None, 0):
-        return State.FAILED, f"{_ended(exit_code, result)}, is restarted"
+    if idle and known.exit_code:
+        return State.FAILED, f"{_ended(known)}, is restarted"
     still = None if load.moved is None else now - load.moved
     if still is not None and still >= STALLED_SECONDS:
         return State.STALLED, ""
@@ -75,9 +67,9 @@ def _died(failures: Sequence[Failure], started: float | None) -> bool:
     return started is not None and any(one.role == "root" and one.last >= started for one in failures)
 
 
-def _ended(exit_code: int | None, result: str | None) -> str:
-    if exit_code in _EXITS:
-        return _EXITS[ExitCode(exit_code)]
-    if result and result not in ("success", "exit-code"):
-        return result
-    return "ended" if exit_code is None else f"exit code {exit_code}"
+def _ended(known: Server) -> str:
+    if known.exit_code in _EXITS:
+        return _EXITS[ExitCode(known.exit_code)]
+    if known.result and known.result not in ("success", "exit-code"):
+        return known.result
+    return "ended" if known.exit_code is None else f"exit code {known.exit_code}"

@@ -51,9 +51,14 @@ def number(value: float | None, digits: int = 0) -> str:
     return f"{value:,.{digits if value < 10 else 1}f}"
 
 
+def hundredths(share: float | None) -> int | None:
+    """Rounded down: 100 means all of it."""
+    return None if share is None else int(share * 100 + 1e-9)
+
+
 def percent(share: float | None) -> str:
-    """Rounded down: 100 % means all of it."""
-    return UNKNOWN if share is None else f"{int(share * 100 + 1e-9)}%"
+    """`43%`, rounded down."""
+    return UNKNOWN if share is None else f"{hundredths(share)}%"
 
 
 def gibibytes(value: float | None) -> str:

@@ -6,12 +6,14 @@ import errno
 import ipaddress
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tornado.netutil import bind_sockets
 
 from ddtree_ops.errors import DdtreeOpsError, UsageError
 from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 
-_BACKLOG = 64
 _FIXES = {
     errno.EADDRINUSE: "another program listens there (`ss -ltnp` names it; another exporter?): end it, or give another --listen",
     errno.EADDRNOTAVAIL: "no interface has that address: give --listen one of this machine's (`ip address`)",
@@ -45,13 +47,10 @@ def parse(text: str) -> Address:
     return Address(host[1:-1] if bracketed else host, port)
 
 
-def listen(address: Address) -> socket.socket:
-    """A listening socket. Raises DdtreeOpsError, with the address and what can be done."""
+def listen(address: Address) -> list[socket.socket]:
+    """Listening sockets, one for each family of addresses. Raises DdtreeOpsError, with the address and what can be done."""
     try:
-        if address.host in ("", "::"):  # everywhere; create_server alone would leave IPv4 out
-            return socket.create_server(("", address.port), family=_any_family(), backlog=_BACKLOG, dualstack_ipv6=_dual())
-        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+        return bind_sockets(address.port, "" if address.host == "::" else address.host)  # Tornado's own "::" is IPv6 alone
     except (OSError, UnicodeError) as error:  # UnicodeError: a name that can't be one (the codec idna)
         number = getattr(error, "errno", None) or 0
         fix = _FIXES.get(number, "give --listen an address of this machine")
@@ -59,12 +58,10 @@ def listen(address: Address) -> socket.socket:
         raise DdtreeOpsError(f"can't listen on {address}: {text}", hint=fix) from error
 
 
-def _dual() -> bool:
-    return socket.has_dualstack_ipv6()
-
-
-def _any_family() -> socket.AddressFamily:
-    return socket.AF_INET6 if _dual() else socket.AF_INET
+def own(sockets: Sequence[socket.socket]) -> tuple[str, int]:
+    """Host and port of the first."""
+    host, port = sockets[0].getsockname()[:2]
+    return str(host), int(port)
 
 
 def _is_loopback(host: str) -> bool:

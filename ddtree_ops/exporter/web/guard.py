@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ddtree_ops.errors import UsageError
-from ddtree_ops.exporter.web.checks import Checks
 from ddtree_ops.exporter.web.config import Tls, WebConfig, load
 from ddtree_ops.exporter.web.passwords import checker
 
 _MOST_REMEMBERED = 256
 _LONGEST_HEADER = 4096
-_CHECKS = Checks()
 RETRY_SECONDS = 5.0
 _Stamp = tuple[tuple[str, int, int, int, int], ...]
 
@@ -57,8 +55,12 @@ class Guard:
         self.refresh()
         return self._context
 
+    def knows(self, authorization: str | None) -> bool | None:
+        """Is this an Authorization header of one of the users, as far as that can be told at once? True if there are none."""
+        return self._passwords.known(authorization or "") if self.config.users else True
+
     def allows(self, authorization: str | None) -> bool:
-        """Is this an Authorization header of one of the users? True for all if there are none. Raises TooManyChecksError."""
+        """The same, worked out if need be, which takes a good part of a second."""
         return not self.config.users or self._passwords.right(authorization or "")
 
     def refresh(self, *, now: bool = False) -> None:
@@ -114,7 +116,7 @@ def _log(text: str) -> None:
 
 
 class _Passwords:
-    """Checks hashes, and remembers what was right: bcrypt and scrypt take a good part of a second on purpose."""
+    """Checks hashes, and remembers what was right: bcrypt takes a good part of a second on purpose."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._checks = {name: checker(hashed) for name, hashed in users.items()}
@@ -123,24 +125,25 @@ class _Passwords:
         self._key = os.urandom(32)
         self._right: set[bytes] = set()
 
-    def right(self, authorization: str) -> bool:
-        """Raises TooManyChecksError."""
+    def known(self, authorization: str) -> bool | None:
+        """None if it has to be worked out."""
         name, password = _basic(authorization)
-        if name is None:
-            return False
-        digest = hmac.digest(self._key, f"{name}:{password}".encode("utf-8", "surrogateescape"), hashlib.sha256)
-        if digest in self._right:  # of a key that nobody knows: what the time tells of the digest is worth nothing
-            return True
-        with _CHECKS.turn():
-            return digest in self._right or self._worked_out(name, password, digest)
+        # A digest of a key that nobody knows: what the time tells of it is worth nothing.
+        return False if name is None else True if self._digest(name, password) in self._right else None
 
-    def _worked_out(self, name: str, password: str, digest: bytes) -> bool:
+    def right(self, authorization: str) -> bool:
+        known, (name, password) = self.known(authorization), _basic(authorization)
+        if known is not None or name is None:
+            return bool(known)
         check = self._checks.get(name)
         if not (check or self._nobody)(password) or check is None:
             return False
         if len(self._right) < _MOST_REMEMBERED:
-            self._right.add(digest)
+            self._right.add(self._digest(name, password))
         return True
+
+    def _digest(self, name: str, password: str) -> bytes:
+        return hmac.digest(self._key, f"{name}:{password}".encode("utf-8", "surrogateescape"), hashlib.sha256)
 
 
 def _basic(authorization: str) -> tuple[str | None, str]:

@@ -28,15 +28,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """A whole body, or an iterator for a stream: each piece is sent at once, and the iterator is closed when the client is gone.
+    """A whole body, or an iterator for a stream, which is asked for a piece each `every` seconds until the client is gone.
 
-    A stream should yield at least every 15 s (a comment in server-sent events), else a client that is gone keeps its place.
+    It must not wait itself, an empty piece isn't sent, and a generator is closed at the end. It should give something every
+    15 s (a comment in server-sent events), so that proxies don't take the stream for dead.
     """
 
     status: int = 200
     content_type: str = TEXT
     body: bytes | Iterator[bytes] = b""
     headers: Mapping[str, str] = field(default_factory=dict)
+    every: float = 1.0
 
 
 def text(content: str, status: int = 200) -> Response:

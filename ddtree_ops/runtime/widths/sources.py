@@ -14,6 +14,7 @@ from ddtree_ops.runtime.widths.terms import Place
 MOST_BYTES = 1 << 20  # the largest file that decides a width (server_args.py of 0.5.13) has 0.4 MB
 _MOST_NODES = 400_000
 _MOST_CODE = 160
+_LEAVES = (ast.Constant, ast.Name, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -89,7 +90,7 @@ def parse(file: SourceFile) -> Module | None:
 
 
 def names_of(modules: Iterable[Module]) -> Names:
-    """Look up every definition, write and call. A tree beyond 400,000 nodes is read up to there."""
+    """Look up every definition, write and call. A tree beyond 400,000 nodes with parts is read up to there."""
     names = Names()
     left = _MOST_NODES
     for module in modules:
@@ -107,21 +108,22 @@ def _walk(module: Module) -> Iterator[tuple[ast.AST, Scope]]:
         node, scope = waiting.pop()
         yield node, scope
         inner = scope
-        if isinstance(node, Function):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inner = Scope(module, (*scope.functions, node), scope.inside)
         elif isinstance(node, ast.ClassDef):
             inner = Scope(module, scope.functions, node)
-        waiting.extend((child, inner) for child in reversed(list(ast.iter_child_nodes(node))))
+        children = [(child, inner) for child in ast.iter_child_nodes(node) if not isinstance(child, _LEAVES)]
+        waiting.extend(reversed(children))
 
 
 def _take(names: Names, node: ast.AST, scope: Scope) -> None:
-    if isinstance(node, Function):
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         names.functions[node.name].append((node, scope))
     elif isinstance(node, ast.ClassDef):
         names.classes[node.name].append((node, scope))
     elif isinstance(node, ast.Call):
         _take_call(names, node, scope)
-    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) and node.value is not None:
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             _take_target(names, target, Found(node.value, scope, node))
 

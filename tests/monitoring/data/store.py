@@ -18,7 +18,8 @@ from typing import Any
 
 from tests.monitoring.data.openmetrics import write
 
-START_SECONDS = 20.0
+START_SECONDS = 120.0
+"""Until it hangs; it takes a second."""
 
 
 class QueryFailed(Exception):
@@ -61,7 +62,7 @@ class Store:
     def _get(self, path: str, **query: str) -> Any:
         url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         try:
-            with urllib.request.urlopen(url, timeout=20) as answer:  # noqa: S310 - loopback
+            with urllib.request.urlopen(url, timeout=START_SECONDS) as answer:  # noqa: S310 - loopback
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise QueryFailed(json.load(error).get("error", str(error))) from error
@@ -108,7 +109,7 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _run(name: str, *arguments: str) -> None:
-    done = subprocess.run((_binary(name), *arguments), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run((_binary(name), *arguments), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{name}: {done.stderr[-2000:]}"
 
 

@@ -36,6 +36,7 @@ def test_a_tree_declares_what_is_written_in_it(name: str) -> None:
     assert as_data(found) == json.loads((CASES / name / "expected.json").read_text())
 
 
+@pytest.mark.processes
 def test_argparse_itself_has_the_same_flags(tmp_path: Path) -> None:
     for file in case_tree("argparse_calls").files:
         path = tmp_path / file.name

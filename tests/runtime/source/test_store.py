@@ -126,6 +126,7 @@ while True:
 """
 
 
+@pytest.mark.processes
 def test_killed_in_the_middle_of_writing_and_two_at_once(root: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     write(root, {f"sglang/more{number}.py": f"name_{number} = 1\n" * 200 for number in range(40)})

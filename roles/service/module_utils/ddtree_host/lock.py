@@ -1,10 +1,11 @@
 """The lock of a host: one deploy, rollback, start, stop or restart at a time.
 
-    python3 -c PROGRAM '{"user": ..., "controller": ..., "pid": ..., "command": ..., "token": ..., "break": false}'
+    python3 -c PROGRAM '{"user": ..., "controller": ..., "pid": ..., "command": ..., "token": ..., "break": ..., "again": ...}'
 
 The controller runs it over SSH and it lives as long as that channel: the end of its input, or no sign of life for a while (a
-laptop that vanished says no goodbye), ends it, and flock(2) makes the kernel free the lock with it, however it ends. What
-the file says counts only while somebody has the lock. One file without imports of ours: it is sent before anything is there.
+laptop that vanished says no goodbye), ends it, and flock(2) makes the kernel free the lock with it, however it ends. A controller
+that is still there comes back with "again": it has the lock again if nobody signed the file since, and else hears who did.
+One file without imports of ours: it is sent before anything is there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import select
 import signal
 import stat
 import sys
+import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -28,6 +30,7 @@ SILENCE_SECONDS = 30.0  # the controller gives a sign of life every 5 s
 BUSY_SECONDS = 0.3  # whoever only looks whether it is held holds it for microseconds
 ENDING_SECONDS = 5.0
 LOCKED = 9
+TERMINATED = 128 + signal.SIGTERM
 LONGEST_LINE = 1024 * 1024
 
 
@@ -47,6 +50,14 @@ def open_regular(path: str, flags: int) -> int:
         os.close(descriptor)
         raise OSError(f"{path} is no regular file, remove it")
     return descriptor
+
+
+def is_at(path: str, descriptor: int) -> bool:
+    """Whether the file is still the one at this path: whoever removes or replaces it lets a second one in."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def parse(data: bytes | str) -> dict[str, Any] | None:
@@ -82,8 +93,9 @@ def holder_of(descriptor: int) -> dict[str, Any]:
 def sign(descriptor: int, holder: dict[str, Any]) -> dict[str, Any]:
     """Write down who holds it."""
     full = {**holder, "schema": SCHEMA, "since": now(), "holder_pid": os.getpid()}
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(full).encode(), 0)
+    data = json.dumps(full).encode()
+    os.pwrite(descriptor, data, 0)  # before the truncation: killed between the two, it must not be empty
+    os.ftruncate(descriptor, len(data))
     return full
 
 
@@ -160,20 +172,39 @@ def tell(document: dict[str, Any]) -> None:
         os.write(1, json.dumps(document).encode() + b"\n")
 
 
-def lose(*_: object) -> None:
-    """Somebody took the lock from us, or our own controller came back over another channel."""
-    tell({"lost": True})
-    os._exit(LOCKED)
+def end_at_signal(log: Log) -> None:
+    """SIGTERM ends this program: that of another lock program, which takes over, and anybody's, who is then written down."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    threading.Thread(target=_end_at_signal, args=(log,), daemon=True).start()
 
 
-def hold(log: Log, silence: float) -> None:
-    """Until the controller says how it ended (one JSON object on a line), or is gone."""
+def _end_at_signal(log: Log) -> None:
+    sender = signal.sigwaitinfo({signal.SIGTERM}).si_pid
+    if not is_lock_program(sender):
+        log.add("controller lost", why=f"its program here was ended by process {sender} ({name_of(sender)})")
+    os._exit(TERMINATED)
+
+
+def name_of(pid: int) -> str:
+    """A process by its name (proc_pid_comm(5)); arguments may hold secrets. 0 is one outside of a container."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read().strip()
+    except OSError:
+        return "gone, or not of this container"
+
+
+def hold(log: Log, silence: float, path: str, descriptor: int) -> None:
+    """Until the controller says how it ended (one JSON object on a line), or is gone, or the lock's file is."""
     pending = b""
     while True:
         ready = select.select((0,), (), (), silence)[0]
         data = os.read(0, 65536) if ready else b""
         if not data:
             log.add("controller lost", why="its connection ended" if ready else f"no sign of life for {silence:g} s")
+            return
+        if not is_at(path, descriptor):
+            log.add("controller lost", why=f"{path} was removed or replaced")
             return
         *lines, pending = (pending[-LONGEST_LINE:] + data).split(b"\n")
         for record in filter(None, map(parse, lines)):
@@ -184,27 +215,29 @@ def hold(log: Log, silence: float) -> None:
 
 
 def main(argument: str) -> int:
-    """Exit code 9: somebody else holds it."""
+    """Exit code 9: somebody else holds it, or held it since we did."""
     wanted = json.loads(argument)
     state, who = wanted.get("state", STATE), who_of(wanted)
+    path, log = f"{state}/lock", Log(f"{state}/audit.jsonl", who)
     try:
-        descriptor, log = open_lock(f"{state}/lock"), Log(f"{state}/audit.jsonl", who)
+        descriptor = open_lock(path)
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if not take(descriptor, BUSY_SECONDS) and not take_over(descriptor, wanted, log):
-        holder = holder_of(descriptor)
-        log.add("locked out", holder=who_of(holder))
-        tell({"locked": False, "holder": holder})
+    held = take(descriptor, BUSY_SECONDS) or take_over(descriptor, wanted, log)
+    last = holder_of(descriptor)
+    known = last.get("token") == wanted["token"]
+    if not held or (wanted.get("again") and not known):
+        log.add("locked out", holder=who_of(last))
+        tell({"locked": False, "holder": last, "held": not held})
         return LOCKED
-    again = holder_of(descriptor).get("token") == wanted["token"]
-    signal.signal(signal.SIGTERM, lose)
+    end_at_signal(log)
     sign(descriptor, {**who, "token": wanted["token"]})
-    if not again:
+    if not known:
         shorten(f"{state}/audit.jsonl")
         log.add("begun")
     tell({"locked": True})
-    hold(log, wanted.get("silence", SILENCE_SECONDS))
+    hold(log, wanted.get("silence", SILENCE_SECONDS), path, descriptor)
     return 0
 
 
