@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TIMEOUT = 300.0
+TIMEOUT = 900.0
 MARK = "DDTREE_FAULT_TEST"
 PROGRAM = Path(sys.executable).parent / "ddtree-ops"
 

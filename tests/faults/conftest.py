@@ -30,6 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RESULTS] = Results()
     # By default SIGTERM would end pytest without its clean-up; as Ctrl-C it runs every fixture's end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Ignored where a shell runs us in the background, and so by every command that we start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

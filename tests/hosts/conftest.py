@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,12 @@ from tests.hosts.lanes import Lanes, place
 
 PROJECT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-COMMAND_TIMEOUT = 240.0
+COMMAND_TIMEOUT = 900.0
+
+
+def pytest_configure() -> None:
+    # Ignored where a shell runs us in the background, and so by every command that we start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 SCRIPT = Path(__file__).resolve().parents[2] / "lab" / "hosts.sh"
-UP_TIMEOUT_S = 600.0  # with a cold cache the root file system is built first
-COMMAND_TIMEOUT_S = 120.0
+UP_TIMEOUT_S = 1200.0  # with a cold cache the root file system is built first
+COMMAND_TIMEOUT_S = 600.0
 GPU_STATE = "/run/ddtree-lab/gpu-state.json"
 
 

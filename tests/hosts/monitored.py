@@ -111,7 +111,7 @@ class Monitored:
             env={**os.environ, "ANSIBLE_CONFIG": "deploy/ansible.cfg"},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=900,
             check=False,
         )
         print(done.stdout, done.stderr)  # noqa: T201

@@ -61,7 +61,7 @@ class Target:
             env={**os.environ, "ANSIBLE_CONFIG": str(PROJECT / "deploy" / "ansible.cfg"), "TEST_API_KEY": SESAME},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=900,
             check=False,
         )
         print(done.stdout, done.stderr)  # noqa: T201

@@ -54,12 +54,12 @@ def test_a_second_run_changes_nothing_and_neither_does_check_mode(chain: Monitor
 
 
 def test_a_wrong_web_configuration_is_refused_by_check_mode_too(chain: Monitored) -> None:
-    wrong = json.dumps({"monitoring_web_config": "basic_auth_users: {prometheus: no hash}"})
+    wrong = json.dumps({"monitoring_web_config": "basic_auth_users: {prometheus: open-sesame}"})
     for flags in (("--check",), ()):
         played = chain.play("--limit", GPU, "-e", wrong, *flags)
         assert played.returncode != 0
         assert "monitoring_web_config can't be used" in played.stdout
-        assert "no hash" not in played.stdout
+        assert "open-sesame" not in played.stdout
     chain.sh(GPU, "test ! -e /etc/ddtree-exporter.yml")
 
 

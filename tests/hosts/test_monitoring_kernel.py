@@ -28,7 +28,7 @@ def chain(empty_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     played = before.play("--limit", LIKE)
     assert played.returncode == 0, played.stdout
     empty_lab.stop(LIKE)
-    empty_lab.run("vm-up", VM, LIKE, timeout=600)
+    empty_lab.run("vm-up", VM, LIKE, timeout=1200)
     empty_lab.sh(VM, "python3", "-c", CLOCK_IS_RIGHT)
     # Emulation has little to share.
     empty_lab.sh(VM, "systemctl", "set-property", "--runtime", "ddtree-exporter.service", "CPUQuota=")
