@@ -12,7 +12,7 @@ from typing import Any
 from ddtree_ops.ports import HttpRequest, HttpResponse
 
 CHUNK = 1 << 16
-# What exchange() raises when the other side goes away or speaks no HTTP. TimeoutError is an OSError: catch it first.
+# What exchange() raises when the other side goes away. TimeoutError is an OSError: catch it first.
 GONE = (http.client.HTTPException, OSError, EOFError)
 
 
@@ -32,8 +32,12 @@ def exchange(channel: Any, request: HttpRequest, begun: float) -> HttpResponse:
     except TimeoutError as error:
         raise late(request) from error
     except _TooLongError:
-        problem = f"{request.path}: the answer has more than {request.most_bytes >> 20} MiB"
+        problem = f"{request.path}: the answer has more than {_size(request.most_bytes)}"
         return HttpResponse(0, b"", time.monotonic() - begun, problem)
+    except (http.client.RemoteDisconnected, http.client.IncompleteRead):
+        raise
+    except http.client.HTTPException:
+        return HttpResponse(0, b"", time.monotonic() - begun, f"{request.path}: the answer is no HTTP")
     return HttpResponse(status, body, time.monotonic() - begun, content_type=content_type)
 
 
@@ -110,12 +114,18 @@ def _answer(client: http.client.HTTPConnection) -> tuple[int, bytes, str | None]
     try:
         answer = client.getresponse()
         # Piece by piece: memory for as many bytes as the server merely announces is never asked for.
-        body = b"".join(iter(lambda: answer.read(CHUNK), b""))
+        body = io.BytesIO()  # its value is no copy
+        while piece := answer.read(CHUNK):
+            body.write(piece)
     except (ValueError, OverflowError) as error:  # http.client's own, for odd lengths in the head or of a chunk
         raise http.client.HTTPException(f"no HTTP: {error}") from error
     if answer.length:  # read(n) says nothing of an early end
-        raise http.client.IncompleteRead(body, answer.length)
-    return answer.status, body, answer.headers.get("Content-Type")
+        raise http.client.IncompleteRead(body.getvalue(), answer.length)
+    return answer.status, body.getvalue(), answer.headers.get("Content-Type")
+
+
+def _size(most: int) -> str:
+    return f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
 
 
 def _headers(request: HttpRequest) -> dict[str, str]:

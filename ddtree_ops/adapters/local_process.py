@@ -18,8 +18,7 @@ _ENDED_BY_SIGNAL = 128
 def start(argv: tuple[str, ...], stdin: int) -> subprocess.Popen[bytes]:
     """In a session of its own, so that stop() reaches its children; messages in English. Raises OSError.
 
-    In `/`, as a login on a host has a directory of its own: ours may be one that our user can't enter (root's home, after runuser),
-    and find, for one, fails there.
+    In `/`: our own directory may be one that our user can't enter (root's home, after runuser), and find, for one, fails there.
     """
     return subprocess.Popen(
         argv,

@@ -75,7 +75,7 @@ def _of_exporter(host: Host, server: Server, needed: Sequence[Need]) -> Iterator
 
 
 def _of_closed_exporter(host: Host, server: Server, needed: Sequence[Need], answer: str) -> Iterator[Check]:
-    """Where its page doesn't come: a fault, or one that is meant for others. Of the latter only the version's names are judged."""
+    """Its page doesn't come: for a fault, or because it is for others. Then only the names of its version are judged."""
     from ddtree_ops.cli.exporter_on_host import WITH_STATE, exporter_unit, printed_once
     from ddtree_ops.exporter.metric_names.drift import of_exporter, read_page
 
@@ -101,11 +101,14 @@ def _fault(host: Host, unit: ExporterUnit, answer: str) -> tuple[str, str] | Non
     from ddtree_ops.units.systemctl import Active
 
     if not unit.exists:
-        return ("it isn't installed", f"install it: {_PLAYBOOK}") if answer == _NOBODY else None
+        return ("there is no unit ddtree-exporter", f"install it: {_PLAYBOOK}") if answer == _NOBODY else None
     if unit.active not in (Active.ACTIVE, Active.RELOADING, Active.REFRESHING):
         return f"its unit is {unit.active}", _JOURNAL
     if unit.port not in (None, host.monitoring.exporter_port):
-        return f"it listens on port {unit.port}, not on ddtree_monitoring.exporter_port", f"let it follow the inventory: {_PLAYBOOK}"
+        return (
+            f"it listens on port {unit.port}, not on ddtree_monitoring.exporter_port",
+            f"mend it: {_PLAYBOOK}",
+        )
     return None
 
 
@@ -115,7 +118,8 @@ def _closed(host: Host, unit: ExporterUnit, answer: str) -> str:
 
     if not unit.on_loopback:
         return f"it listens on {unit.address} alone"
-    if answer == "HTTP 401" or (answer != _NOBODY and (unit.guarded or host.monitoring.scheme is Scheme.HTTPS)):
+    # plain HTTP to a port of TLS gets no answer at all, as of a port where nobody listens
+    if answer == "HTTP 401" or unit.guarded or host.monitoring.scheme is Scheme.HTTPS:
         return "it asks for TLS or a password"
     return ""
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ddtree_ops.cli import options
+
+if TYPE_CHECKING:
+    from ddtree_ops.cli.exporter_discovery import Told
 
 EPILOG = """\b
 Examples:
@@ -18,7 +23,8 @@ Examples:
 
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, or --once printed it; 1 the address can't be listened on;
-2 usage, a web config or a directory of --state that can't be used; with --file-sd --once a mistake in the inventory.
+2 usage, a web config or a directory of --state that can't be used, or that another exporter uses; with --file-sd --once a mistake
+in the inventory.
 
 \b
 SIGHUP has the web config and the inventory read again; both are followed without it, too.
@@ -100,13 +106,17 @@ def command(
         from ddtree_ops.cli.exporter_fleet import FleetExporter
 
         fleet = FleetExporter(inventory, hosts, group, state)
-        fleet.prepare()
-        fleet.once() if once else fleet.serve(listen, web_config, told, _announce)
+        with fleet.claimed():
+            fleet.once() if once else fleet.serve(listen, web_config, told, _announce)
         return 0
-    if state is not None:
-        from ddtree_ops.exporter.state_directory import prepare
+    from ddtree_ops.exporter.state_directory import claimed
 
-        prepare(state)
+    with claimed(state) if state is not None else nullcontext():
+        _of_this_host(listen, web_config, state, told, once=once)
+    return 0
+
+
+def _of_this_host(listen: str, web_config: Path | None, state: Path | None, told: Told, *, once: bool) -> None:
     from ddtree_ops.adapters.clock import SystemClock
     from ddtree_ops.exporter.sampler import Sampler
     from ddtree_ops.exporter.wiring import collectors, local_target, routes
@@ -118,7 +128,7 @@ def command(
             from ddtree_ops.exporter.exposition import render
 
             click.echo(render(sampler.read_once()), nl=False)
-            return 0
+            return
         from ddtree_ops.exporter.app import serve
 
         sampler.start()
@@ -128,7 +138,6 @@ def command(
     finally:
         told.close()
         sampler.close()
-    return 0
 
 
 def _announce(where: tuple[str, int]) -> None:

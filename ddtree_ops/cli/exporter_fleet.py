@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
 
 ONCE_SECONDS = 60.0
-CONNECTS_AT_ONCE = 8
 
 
 class FleetExporter:
@@ -32,13 +32,12 @@ class FleetExporter:
         self._group = group
         self._state = state
 
-    def prepare(self) -> None:
-        """Raises UsageError if --state can't be used."""
-        if self._state is not None:
-            from ddtree_ops.exporter.fleet_wiring import HOSTS
-            from ddtree_ops.exporter.state_directory import prepare
+    def claimed(self) -> AbstractContextManager[None]:
+        """The directory of --state, ours alone within. Raises UsageError if it can't be used."""
+        from ddtree_ops.exporter.fleet_wiring import HOSTS
+        from ddtree_ops.exporter.state_directory import claimed
 
-            prepare(self._state, self._state / HOSTS)
+        return nullcontext() if self._state is None else claimed(self._state, self._state / HOSTS)
 
     def serve(self, listen: str, web_config: Path | None, told: Told, ready: Callable[[tuple[str, int]], None]) -> None:
         """Until SIGTERM or Ctrl-C. Raises InvalidInventory, UsageError, and as app.serve() does."""
@@ -84,7 +83,7 @@ class FleetExporter:
         from ddtree_ops.adapters.clock import SystemClock
         from ddtree_ops.cli import targets
         from ddtree_ops.exporter import fleet_wiring
-        from ddtree_ops.exporter.observers import Observers
+        from ddtree_ops.exporter.observers import CONNECTS_AT_ONCE, Observers
 
         return Observers(
             lambda: targets.choose(targets.fleet(self._inventory), self._hosts, self._group),

@@ -1,4 +1,4 @@
-"""A host's exporter where its page can't be read from here: what its unit says, and what the same installation prints by itself."""
+"""A host's exporter whose page can't be read from here: what its unit says, and what the same program prints by itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LISTEN = re.compile(r" --listen (\S+):(\d{1,5})(?= |$)")
 
 @dataclass(frozen=True, slots=True)
 class ExporterUnit:
-    """`address` and `port` are those of --listen, None where it has none; `guarded`: it asks for TLS or a password (--web-config)."""
+    """`address` and `port` are of --listen, None where it has none; `guarded`: it asks for TLS or a password (--web-config)."""
 
     exists: bool
     active: Active

@@ -33,6 +33,16 @@ class Dropping(Protocol):
 
 
 @runtime_checkable
+class Doubtful(Protocol):
+    """A collector that may have something to tell although not all was well."""
+
+    @property
+    def problem(self) -> str | None:
+        """What was wrong with the last reading: its samples are told, and its success is 0. None: nothing."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """A collector that keeps something running between its readings."""
 

@@ -18,8 +18,9 @@ METRICS = "/metrics"
 HEALTH = "/health"
 # Seconds. SGLang itself says 503 after 20 s without a token (SGLANG_HEALTH_CHECK_TIMEOUT), and that is the better answer.
 TIMEOUTS = {METRICS: 10.0, HEALTH: 25.0}
-MOST_BYTES = 8 << 20
-MOST_KEPT = 2 << 20
+# What an answer may have: /metrics of eight ranks is some hundred KB. Larger ones than MOST_KEPT are asked for each time.
+MOST_BYTES = {METRICS: 2 << 20, HEALTH: 64 << 10}
+MOST_KEPT = 512 << 10
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Loopback:
     def _ask(self, key: tuple[int, str], own: Future[HttpResponse]) -> HttpResponse:
         port, path = key
         try:
-            response = self._http.request(HttpRequest(port, path, timeout=TIMEOUTS[path], most_bytes=MOST_BYTES))
+            response = self._http.request(HttpRequest(port, path, timeout=TIMEOUTS[path], most_bytes=MOST_BYTES[path]))
         except BaseException as error:
             self._done(key, None)
             own.set_exception(error)

@@ -14,12 +14,17 @@ from ddtree_ops.exporter.repeating import Repeating
 from ddtree_ops.exporter.sampler import CLOSE_SECONDS, Sampler
 from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.turns import Turns, Way
+from ddtree_ops.exporter.workers import Workers
 from ddtree_ops.ports import Clock
 
 if TYPE_CHECKING:
     from ddtree_ops.fleet.inventory import Host
 
 REFRESH_SECONDS = 30.0
+#: Threads for all hosts together; paramiko has one more for each connection.
+MOST_READINGS = 64
+CONNECTS_AT_ONCE = 8
 
 Collect = Callable[[Target], Sequence[Collector]]
 
@@ -35,9 +40,11 @@ class Opened:
 class Observer:
     """Reads one host in the background from its beginning to close()."""
 
-    def __init__(self, opened: Opened, collect: Collect, clock: Clock) -> None:
+    def __init__(self, opened: Opened, collect: Collect, clock: Clock, workers: Workers, connects: Workers) -> None:
         self._opened = opened
-        self._sampler = Sampler(collect(opened.target), clock)
+        shell = opened.target.shell
+        turns = Turns(shell if isinstance(shell, Way) else None, workers, connects)
+        self._sampler = Sampler(collect(opened.target), clock, workers=workers, turns=turns)
         self._sampler.start()
 
     @property
@@ -80,6 +87,7 @@ class Observers:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[object, Observer]] = {}
         self._closing = threading.Event()
+        self._workers, self._connects = Workers(MOST_READINGS, "reading"), Workers(CONNECTS_AT_ONCE, "connecting")
         self._following = Repeating(self.refresh, seconds, "the inventory can't be followed, so hosts stay as they were")
 
     def start(self) -> None:
@@ -90,6 +98,8 @@ class Observers:
         """Read no more."""
         self._closing.set()
         self._following.close(0.0)
+        for workers in (self._connects, self._workers):
+            workers.close()
         with self._lock:
             known, self._known = self._known, {}
         _close([observer for _, observer in known.values()])
@@ -122,7 +132,8 @@ class Observers:
             how = _connection(host)
             former = self._known.get(name)
             if former is None or former[0] != how:
-                self._known[name] = (how, Observer(self._open(host), self._collect, self._clock))
+                observer = Observer(self._open(host), self._collect, self._clock, self._workers, self._connects)
+                self._known[name] = (how, observer)
                 gone += [former[1]] if former is not None else []
 
 

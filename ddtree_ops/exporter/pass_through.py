@@ -12,7 +12,6 @@ from ddtree_ops.exporter.web.messages import TEXT, Request, Response, text
 from ddtree_ops.ports import HttpResponse
 from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 
-MOST_HEALTH_BYTES = 64 << 10
 # A probe may have an answer that is this many seconds old: each one costs the server a generation.
 FRESH = {METRICS: 0.0, HEALTH: 1.0}
 _PLAIN = ("text/plain", "application/openmetrics-text", "application/json")
@@ -24,19 +23,17 @@ def passed_through(target: Target, request: Request) -> Response:
     try:
         if port is None or path not in FRESH or not target.has(port):
             return text("no server of ours has this port, or no such page is passed on", 404)
-        return _passed(target.loopback.get(port, path, FRESH[path]), path)
+        return _passed(target.loopback.get(port, path, FRESH[path]))
     except TimeoutError:
         return text("the server gave no whole answer in time", 504)
     except DdtreeOpsError:
         return text("the host can't be asked", 502)
 
 
-def _passed(answer: HttpResponse, path: str) -> Response:
-    """503 for a port that refuses: that is what a server which isn't up would say if it could."""
+def _passed(answer: HttpResponse) -> Response:
+    """503 for a port that refuses: that is what a server which isn't up would say if it could. 502 for an answer that is none."""
     if answer.status == 0:
-        return text("the server's answer can't be taken" if answer.problem else "the server's port refuses", 503)
-    if path == HEALTH and len(answer.body) > MOST_HEALTH_BYTES:
-        return text("the server's answer is too long", 502)
+        return text(answer.problem, 502) if answer.problem else text("the server's port refuses, or breaks off", 503)
     # Redirects would lead the client elsewhere, and a page could carry a script in our name.
     status = answer.status if 200 <= answer.status < 300 or 400 <= answer.status < 600 else 502
     return Response(status, _content_type(answer.content_type), answer.body)

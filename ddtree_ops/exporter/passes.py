@@ -51,7 +51,8 @@ def _run(shell: Shell, directory: Path, wall: Callable[[], float] | None, unit: 
 
 def _run_child(shell: Shell, directory: Path, unit: str | None) -> None:
     words = ("--unit", unit) if unit else ()
-    argv = (sys.executable, "-P", "-m", "ddtree_ops.exporter.passes", "--state", str(directory), *words)
+    # the child has another working directory than ours
+    argv = (sys.executable, "-P", "-m", "ddtree_ops.exporter.passes", "--state", str(directory.absolute()), *words)
     shell.run(Command(argv, timeout=_SECONDS, most_bytes=1 << 16))
 
 

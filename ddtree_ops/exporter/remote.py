@@ -58,10 +58,18 @@ class RemoteShell:
         self.connect()
         return self._inner.stream(argv)
 
+    def decided(self) -> bool:
+        """Whether connect() would end at once: connected, or known to be lost a moment ago."""
+        lost = self._lost
+        return self._is_connected() or (lost is not None and self._monotonic() - lost[0] < BELIEVED_SECONDS)
+
+    def _is_connected(self) -> bool:
+        return self._transport is not None and bool(self._transport.is_active())
+
     def connect(self) -> None:
         """One thread connects, the others wait for what comes of it. Raises Unreachable, as it was a moment ago as well."""
         with self._connecting:
-            if self._transport is not None and self._transport.is_active():
+            if self._is_connected():
                 return  # not one of those that connect
             if self._lost is not None and self._monotonic() - self._lost[0] < BELIEVED_SECONDS:
                 raise self._lost[1]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 
 from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.exporter import log
 
 
 class Repeating:
@@ -37,5 +37,5 @@ class Repeating:
             except Exception as error:  # noqa: BLE001 - the thread must go on, or all would silently grow old
                 problem = str(error) if isinstance(error, DdtreeOpsError | OSError) else type(error).__name__
             if problem and problem != before:
-                print(f"{self._trouble}: {problem}", file=sys.stderr, flush=True)  # noqa: T201
+                log.line(f"{self._trouble}: {problem}")
             before = problem

@@ -1,4 +1,4 @@
-"""Reads every collector on its own period, each in a thread of its own, and keeps what they said last.
+"""Reads every collector on its own period, in threads of Workers, and keeps what they said last.
 
 A collector that raises or hangs costs only itself: its success is 0, and its samples are dropped after three periods, not before
 ten seconds are over.
@@ -6,17 +6,20 @@ ten seconds are over.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from ddtree_ops.exporter.agreement import agreed
+from ddtree_ops.exporter import log
+from ddtree_ops.exporter.agreement import Runs, agreed
 from ddtree_ops.exporter.bounds import bounded
-from ddtree_ops.exporter.collector import Closable, Collector, Dropping
+from ddtree_ops.exporter.collector import Closable, Collector, Doubtful, Dropping
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.snapshot import CollectorState, Snapshot
+from ddtree_ops.exporter.turns import Turns
+from ddtree_ops.exporter.workers import Workers
 from ddtree_ops.ports import Clock
 
 PERIODS_KEPT = 3
@@ -35,26 +38,41 @@ class _Slot:
     state: CollectorState | None = None
     fresh_at: float | None = None
     began: float | None = None
+    due: float = 0.0
 
 
 class Sampler:
-    """start() begins to read; snapshot() never waits for a collector. Every reading raises `version`."""
+    """start() begins to read; snapshot() never waits for a collector. Every reading raises `version`.
 
-    def __init__(self, collectors: Sequence[Collector], clock: Clock, wall: Callable[[], float] = time.time) -> None:
+    `workers` are shared with other hosts, and `turns` keep this one from taking them all; None: a thread for each collector.
+    """
+
+    def __init__(
+        self,
+        collectors: Sequence[Collector],
+        clock: Clock,
+        wall: Callable[[], float] = time.time,
+        *,
+        workers: Workers | None = None,
+        turns: Turns | None = None,
+    ) -> None:
         self._slots = {collector.name: _Slot(collector) for collector in collectors}
         self._clock = clock
         self._wall = wall
+        self._workers = workers or Workers(max(1, len(self._slots)), "collector")
+        self._alone = workers is None
+        self._turns = turns
         self._news = threading.Condition()
         self._version = 0
         self._closing = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._reading = 0
+        self._runs = Runs()
 
     def start(self) -> None:
         """Begin to read, all collectors at once."""
-        for name, slot in self._slots.items():
-            thread = threading.Thread(target=self._follow, args=(slot,), name=f"collector-{name}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        for slot in self._slots.values():
+            slot.due = self._clock.monotonic()
+            self._workers.after(0.0, partial(self._step, slot))
 
     def stop(self) -> None:
         """Begin no more readings; close() has to follow."""
@@ -65,17 +83,18 @@ class Sampler:
     def close(self, seconds: float = CLOSE_SECONDS) -> None:
         """Read no more, and end what collectors keep running. One that hangs isn't waited for beyond `seconds`."""
         self.stop()
-        deadline = time.monotonic() + seconds
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+        with self._news:
+            self._news.wait_for(lambda: not self._reading, seconds)
         for slot in self._slots.values():
             if isinstance(slot.collector, Closable):
                 slot.collector.close()
+        if self._alone:
+            self._workers.close()
 
     @property
     def alive(self) -> bool:
-        """All threads still run: they never end by themselves."""
-        return bool(self._threads) and all(thread.is_alive() for thread in self._threads)
+        """It reads, and hasn't been closed."""
+        return self._workers.alive and not self._closing.is_set()
 
     @property
     def version(self) -> int:
@@ -116,41 +135,64 @@ class Sampler:
                 state = _state(slot, now)
                 if state is not None:
                     states[name] = state
-        return Snapshot(agreed(samples), states, self._wall())
+            read_at = {name: slot.fresh_at for name, slot in self._slots.items() if slot.fresh_at is not None}
+            told = agreed(samples, self._runs, read_at)
+        return Snapshot(told, states, self._wall())
 
-    def _follow(self, slot: _Slot) -> None:
-        due = self._clock.monotonic()
-        while not self._closing.is_set():
+    def _step(self, slot: _Slot) -> None:
+        """One reading, when it is this host's turn, and then the next one; one that waits for its turn takes longer."""
+        if self._closing.is_set():
+            return
+        if slot.began is None:
+            slot.began = self._clock.monotonic()
+        if self._turns is not None and not self._turns.begin(partial(self._step, slot)):
+            return
+        try:
             self._read(slot)
-            now = self._clock.monotonic()
-            due = max(due + slot.collector.period, now) if now - due < 2 * slot.collector.period else now
-            self._closing.wait(due - now)
+        finally:
+            if self._turns is not None:
+                self._turns.end()
+        now, period = self._clock.monotonic(), slot.collector.period
+        slot.due = max(slot.due + period, now) if now - slot.due < 2 * period else now
+        self._workers.after(slot.due - now, partial(self._step, slot))
 
     def _read(self, slot: _Slot) -> None:
-        slot.began = begin = self._clock.monotonic()
-        try:
-            samples, dropped = bounded(slot.collector.name, slot.collector.read())
-            dropped += slot.collector.dropped if isinstance(slot.collector, Dropping) else 0
-            error = None
-        except Exception as raised:  # noqa: BLE001 - whatever a collector raises costs only itself
-            samples, dropped, error = (), 0, _told(raised)
+        with self._news:
+            self._reading += 1
+            begin = self._clock.monotonic()
+            slot.began = begin if slot.began is None else slot.began
+        samples, dropped, error, doubt = _reading(slot.collector)
         end = self._clock.monotonic()
         before = slot.state
-        self._log(slot, error)
+        self._log(slot, error or doubt)
         with self._news:
-            last = self._wall() if error is None else before.last_success if before else None
-            slot.state = CollectorState(error is None, end - begin, last, error, dropped)
+            success = error is None and doubt is None
+            last = self._wall() if success else before.last_success if before else None
+            slot.state = CollectorState(success, end - begin, last, error or doubt, dropped)
             if error is None:
                 slot.samples, slot.fresh_at = samples, end
+                self._runs.saw(samples, end)
             slot.began = None
             self._version += 1
+            self._reading -= 1
             self._news.notify_all()
 
     def _log(self, slot: _Slot, error: str | None) -> None:
         """A line when a collector begins to fail, fails otherwise, or is well again: not one for every reading."""
         before = slot.state.error if slot.state else None
         if error != before:
-            print(f"collector {slot.collector.name}: {error or 'well again'}", file=sys.stderr, flush=True)  # noqa: T201
+            log.line(f"collector {slot.collector.name}: {error or 'well again'}")
+
+
+def _reading(collector: Collector) -> tuple[tuple[Sample, ...], int, str | None, str | None]:
+    """Samples, how many were dropped; what the reading raised, or else what was wrong with it."""
+    try:
+        samples, dropped = bounded(collector.name, collector.read())
+        dropped += collector.dropped if isinstance(collector, Dropping) else 0
+        doubt = collector.problem if isinstance(collector, Doubtful) else None
+    except Exception as raised:  # noqa: BLE001 - whatever a collector raises costs only itself
+        return (), 0, _told(type(raised).__name__, str(raised)), None
+    return samples, dropped, None, doubt and _told("", doubt)
 
 
 def _state(slot: _Slot, now: float) -> CollectorState | None:
@@ -160,10 +202,9 @@ def _state(slot: _Slot, now: float) -> CollectorState | None:
     return slot.state
 
 
-def _told(error: Exception) -> str:
+def _told(kind: str, text: str) -> str:
     """One line of ours: type and message, without control characters."""
-    text = str(error)
     if len(text) > _LONGEST_ERROR:
         text = f"{text[: _LONGEST_ERROR // 2]} ... {text[-_LONGEST_ERROR // 2 :]}"
     printable = "".join(char if char.isprintable() else " " for char in text)
-    return f"{type(error).__name__}: {' '.join(printable.split())}"
+    return f"{kind}: {' '.join(printable.split())}".removeprefix(": ")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.catalogue import server, speculation
 from ddtree_ops.exporter.metric import Metric, Sample
-from ddtree_ops.units.exposition import MOST_SAMPLES, Labels, parse_samples
+from ddtree_ops.units.exposition import Labels, parse_samples
 from ddtree_ops.units.exposition import Sample as Line
 from ddtree_ops.units.tree_counters import PREFIX
 
@@ -23,6 +23,7 @@ _SGLANG = ("sglang:", "sglang_")
 _PARTS = ("draft", "build", "verify", "commit")
 _LENGTH = PREFIX + "acceptance_length"
 _MOST_BUCKETS = 66
+_MOST_SERIES = 2048  # that are read: 16 ranks of a host have 1400 with the largest histogram
 _MOST = 2.0**63
 
 
@@ -57,12 +58,17 @@ _FAMILIES: Mapping[str, _Reduction] = {
 }
 
 
+def is_sglangs(body: bytes) -> bool:
+    """Whether any sample of SGLang's is in it. A server that is ready has some: it has answered its own warm-up."""
+    return bool(parse_samples(body, *_SGLANG, most=1))
+
+
 def samples(body: bytes, port: int) -> Iterator[Sample]:
     """From the body of /metrics. A family that is missing, or has no number, gives no sample. Raises TooMany."""
     wanted = [f"{spelling}{name}" for spelling in _SGLANG for name in _FAMILIES]
-    lines = parse_samples(body, PREFIX, *wanted, most=MOST_SAMPLES + 1)
-    if len(lines) > MOST_SAMPLES:
-        raise TooMany(f"port {port}: /metrics has more than {MOST_SAMPLES} series of what is read")
+    lines = parse_samples(body, PREFIX, *wanted, most=_MOST_SERIES + 1)
+    if len(lines) > _MOST_SERIES:
+        raise TooMany(f"port {port}: /metrics has more than {_MOST_SERIES} series of what is read")
     families: dict[str, list[Line]] = {}
     for line in lines:
         if 0 <= line.value <= _MOST:  # NaN is neither

@@ -6,14 +6,16 @@ import fcntl
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ddtree_ops.exporter import log
+
 T = TypeVar("T")
 KERNEL = "kernel.json"
+FORMAT = 1  # of all our files; one of a version that counts otherwise is as good as damaged
 _MOST_BYTES = 4 << 20
 _MODE = 0o640
 _UNIT = re.compile(r"ddtree-server@(\d{1,5})\.service")
@@ -53,11 +55,24 @@ def replace(path: Path, data: bytes, mode: int = _MODE) -> None:
 
 def write(path: Path, data: Mapping[str, Any]) -> None:
     """The same for an object. Raises OSError."""
-    replace(path, json.dumps(data, separators=(",", ":")).encode())
+    path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)  # a full disk may have had no room for it
+    replace(path, json.dumps({"format": FORMAT, **data}, separators=(",", ":")).encode())
+
+
+def kept(path: Path, data: Mapping[str, Any]) -> str | None:
+    """The same for what is known without the file, too: why it couldn't be written, None where it was."""
+    try:
+        write(path, data)
+    except OSError as error:
+        return f"{path.name} can't be written, so a restart would forget what was counted: {error.strerror or error}"
+    return None
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """The object; None if there is no file. Raises ValueError where it is damaged, OSError where it can't be read."""
+    """The object; None if there is no file.
+
+    Raises ValueError where it is damaged or of another format, OSError where it can't be read.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -71,6 +86,8 @@ def read(path: Path) -> dict[str, Any] | None:
         raise ValueError(f"{path.name} is no JSON: {error}") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path.name} holds no object")
+    if found.get("format") != FORMAT:
+        raise ValueError(f"{path.name} is of format {found.get('format')!r:.20}, not {FORMAT}")
     return found
 
 
@@ -85,13 +102,14 @@ def load(path: Path, parse: Callable[[dict[str, Any]], T], fresh: Callable[[floa
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         written = path.stat().st_mtime
         aside = path.replace(path.with_name(f"{path.name}.aside"))  # a person may look at it
-        print(f"{path.name} can't be used, and is {aside.name} now: {error!r:.300}", file=sys.stderr, flush=True)  # noqa: T201
+        log.line(f"{path.name} can't be used, and is {aside.name} now: {error!r:.300}")
         return fresh(written)
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[bool]:
     """Whether nobody else is about to replace this file; nobody can be, within. Leftovers of killed ones go. Raises OSError."""
+    path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

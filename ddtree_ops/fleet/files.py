@@ -11,8 +11,9 @@ from ddtree_ops.fleet.mistakes import Mistake, Place
 _YAML_SUFFIXES = ("", ".yml", ".yaml", ".json")
 # The last two are ours (deploy/ansible.cfg tells Ansible): what the spec names relative to the inventory may lie there.
 _IGNORED_NAMES = ("group_vars", "host_vars", "vars_plugins", "patches", "manifests")
-# Certificates beside hosts.yml are no inventory: Ansible only warns of them, and not with deploy/ansible.cfg.
-_IGNORED_SUFFIXES = (".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".cfg", ".retry", ".pem", ".crt")
+_ANSIBLES_OWN = (".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".cfg", ".retry")
+# Certificates beside hosts.yml: Ansible alone would warn of them, and read on; deploy/ansible.cfg has both lists.
+_IGNORED_SUFFIXES = (*_ANSIBLES_OWN, ".pem", ".crt")
 
 
 def source_files(inventory: Path, mistakes: list[Mistake]) -> tuple[Path, ...]:

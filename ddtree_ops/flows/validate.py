@@ -18,7 +18,8 @@ def command(release: str) -> Command:
     In a directory that this user may enter, unlike the home of the one who logs in: `python -m` looks for modules there, too.
     """
     base = f"{places.RELEASES}/{release}"
-    argv = ("runuser", "-u", places.SERVICE_USER, "--", "env", "--chdir=/", f"{base}/venv/bin/python", "-m", "sglang_ddtree.check")
+    user = ("runuser", "-u", places.SERVICE_USER, "--", "env", "--chdir=/")
+    argv = (*user, f"{base}/venv/bin/python", "-m", "sglang_ddtree.check")
     answered = frozenset({0, ExitCode.REFUSED})
     return Command((*argv, "--args-file", f"{base}/server.json", "--format", "json"), answered, TIMEOUT_SECONDS)
 

@@ -34,7 +34,7 @@ _RANDOM_LENGTH = 16
 
 
 def is_secret(kind: str, kept: bytes, secret: bytes, before: bytes = b"") -> bool:
-    """`kind` names the rule that found it, `kept` is the name before the value, `before` the text before that, LOOK_BACK at most."""
+    """`kind` names the rule that found it, `kept` is the name before the value, `before` up to LOOK_BACK before that."""
     value = secret.strip(_QUOTES)
     if kind in ("pem", "header", "userinfo", "query"):
         return not _PLACEHOLDER.fullmatch(value.rstrip(b"@"))

@@ -69,9 +69,7 @@ class Host:
         raise AssertionError(argv)
 
 
-def _checks(
-    tmp_path: Path, pages: Mapping[tuple[int, str], bytes], needed: Sequence[Need] = NEEDED, **more: Any
-) -> list[Check]:
+def _checks(tmp_path: Path, pages: Mapping[tuple[int, str], bytes], needed: Sequence[Need] = NEEDED, **more: Any) -> list[Check]:
     (tmp_path / "hosts.yml").write_text(INVENTORY)
     host = load_fleet(tmp_path).host("h")
     there = Host(pages, **more)
@@ -123,6 +121,11 @@ def test_a_password_that_we_lack_is_no_fault(tmp_path: Path) -> None:
     assert told[2].found == "ddtree-ops 1.2, by --once: 1 of 3 names are there, 2 missing"
 
 
+def test_a_port_of_tls_gives_plain_http_no_answer(tmp_path: Path) -> None:
+    told = _checks(tmp_path, {(30000, "/metrics"): SGLANG}, once=EXPORTER, unit=ASKS)
+    assert [one.found[:29] for one in told if one.ok][-1] == "runs, but its page isn't read"
+
+
 def test_what_only_the_running_exporter_counts_is_not_missed_elsewhere(tmp_path: Path) -> None:
     once = EXPORTER + b'ddtree_ops_collector_success{collector="gpus"} 0\n'
     needed = (*NEEDED, Need("ddtree_ops_failures_total", (), USES[0]))
@@ -144,10 +147,10 @@ def test_without_the_page_and_without_once_nothing_is_known(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("unit", "words", "fix"),
     [
-        ("LoadState=not-found\nActiveState=inactive\n", "nobody answers; it isn't installed", "install it: "),
+        ("LoadState=not-found\nActiveState=inactive\n", "nobody answers; there is no unit ddtree-exporter", "install it: "),
         (_unit("--listen 127.0.0.1:9999", "failed"), "nobody answers; its unit is failed", "journalctl -u ddtree-exporter"),
         (_unit("--listen 127.0.0.1:9736"), "it listens on port 9736, not on ddtree_monitoring.exporter_port", "monitoring.yml"),
-        (_unit("--listen 127.0.0.1:9999 --web-config /c"), "nobody answers; that isn't", "journalctl -u ddtree-exporter"),
+        (_unit("--listen 127.0.0.1:9999"), "nobody answers; that isn't", "journalctl -u ddtree-exporter"),
     ],
 )
 def test_an_exporter_that_is_not_well_is_told_by_its_unit(tmp_path: Path, unit: str, words: str, fix: str) -> None:

@@ -26,6 +26,8 @@ from ddtree_ops.cli.exporter import command
 from ddtree_ops.errors import UsageError
 from ddtree_ops.exporter.web.passwords import make_hash
 
+pytestmark = pytest.mark.processes
+
 MAIN = (sys.executable, "-c", "from ddtree_ops.cli import main; main()", "exporter")
 
 

@@ -182,6 +182,7 @@ def test_a_mistake_is_one_clear_line(source: str, args: tuple[str, ...], expecte
     assert expected in said(*(word.replace("{tree}", source) for word in args))
 
 
+@pytest.mark.processes
 def test_on_a_terminal_places_are_links_and_hostile_names_are_harmless(tmp_path: Path) -> None:
     name = "sglang/srt/ev\x1b]0;il\x07.py"
     root = write(tmp_path / "tree", {**ENGINE, name: "draft_tokens_evil = 1\n\n\ndef f():\n    return draft_tokens_evil\n"})

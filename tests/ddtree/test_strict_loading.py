@@ -61,6 +61,7 @@ def test_the_plugin_ends_the_process(package: Path, capsys: pytest.CaptureFixtur
         check_sglang(None)
 
 
+@pytest.mark.processes
 def test_sglangs_own_way_of_loading_can_not_swallow_it(package: Path) -> None:
     """SGLang catches `Exception` around a plugin; what is raised here must pass through."""
     program = (

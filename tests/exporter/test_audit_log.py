@@ -157,11 +157,11 @@ def test_a_log_that_begins_anew_between_look_and_reading(watched: Watched, monke
         "[]",
         "{}",
         '{"counts": 1, "position": 2}',
-        '{"counts": {"x": 1}, "position": {"marks": [], "newest": 0}}',
-        '{"counts": {"attempts": 5}, "position": {"marks": [], "newest": 0}}',
-        '{"counts": {"attempts": {"deploy": 1}}, "position": {"marks": [], "newest": 0}}',
-        '{"counts": {"smoke_ok": "x"}, "position": {"marks": [], "newest": 0}}',
-        '{"counts": {}, "position": {"marks": 5, "newest": 0}}',
+        '{"format": 1, "counts": {"x": 1}, "position": {"marks": [], "newest": 0}}',
+        '{"format": 1, "counts": {"attempts": 5}, "position": {"marks": [], "newest": 0}}',
+        '{"format": 1, "counts": {"attempts": {"deploy": 1}}, "position": {"marks": [], "newest": 0}}',
+        '{"format": 1, "counts": {"smoke_ok": "x"}, "position": {"marks": [], "newest": 0}}',
+        '{"format": 1, "counts": {}, "position": {"marks": 5, "newest": 0}}',
     ],
 )
 def test_a_damaged_state_is_counted_anew(watched: Watched, text: str) -> None:
@@ -170,12 +170,17 @@ def test_a_damaged_state_is_counted_anew(watched: Watched, text: str) -> None:
     assert watched.counts() == {"deploy/ok": 3}
 
 
-def test_what_could_not_be_written_down_is_read_again(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_could_not_be_written_down_is_told_and_written_later(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     watched.host.audit(deploy("failed"))
-    with monkeypatch.context() as full, pytest.raises(OSError, match="full"):
-        full.setattr("ddtree_ops.exporter.state_file.write", lambda *_: (_ for _ in ()).throw(OSError("full")))
-        watched.collector.read()
-    assert watched.counts() == {"deploy/ok": 3, "deploy/failed": 1}
+    both = {"deploy/ok": 3, "deploy/failed": 1}
+    with monkeypatch.context() as full:
+        full.setattr("ddtree_ops.exporter.state_file.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        assert watched.counts() == both
+        assert watched.collector.problem is not None
+    assert watched.counts() == both  # no news, but the file is still to be written
+    assert watched.collector.problem is None
+    watched.restart()
+    assert watched.counts() == both
 
 
 def test_a_log_that_is_not_readable_is_a_failed_reading(tmp_path: Path) -> None:

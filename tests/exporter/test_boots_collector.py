@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.collectors.boots import BootsCollector
 from ddtree_ops.exporter.metric import Metric, Sample
+from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.ports import Command, Completed
 from ddtree_ops.units.eta import Boot, Outcome, read_history
 from tests.exporter.said_shell import LIST, SaidShell, recorded, target
@@ -141,15 +143,20 @@ def test_a_port_that_is_new_has_no_past(tmp_path: Path) -> None:
     assert ready == {"30000": 1.0, "30001": 2.0}
 
 
-def test_counts_that_could_not_be_kept_are_a_failure_until_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_that_could_not_be_kept_are_told_and_are_a_failure_until_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     first, _ = collector(tmp_path, boot(1))
+    sampler = Sampler([first], SystemClock())
     with monkeypatch.context() as patch:
-        patch.setattr("ddtree_ops.exporter.state_file.write", full)
+        patch.setattr("ddtree_ops.exporter.state_file.replace", full)
         for _ in range(2):
-            with pytest.raises(OSError, match="No space left"):
-                first.read()
-    first.read()
+            found = sampler.read_once()
+            assert not found.states["boots"].success
+            assert "boots.json can't be written" in (found.states["boots"].error or "")
+            assert found.value(catalogue.BOOTS, "30000", "ready") == 0
+    assert sampler.read_once().states["boots"].success
     assert json.loads((tmp_path / "boots.json").read_text())["ports"].keys() == {"30000"}

@@ -113,33 +113,39 @@ def lab_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: dict[str, A
     return GpusCollector(Target(LocalShell("b300"), Silent()))
 
 
+@pytest.mark.processes
 def test_a_gpu_that_is_lost_shows_and_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = lab_host(tmp_path, monkeypatch, {"gpus": {"3": {"state": "lost"}}}).read()
     assert found[0].value == 7
     assert {one.labels[0] for one in found if one.metric.name == "ddtree_ops_gpu_memory_used_bytes"} == set("0124567")
 
 
+@pytest.mark.processes
 def test_a_driver_that_sees_no_gpu_any_more_shows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = {str(index): {"state": "missing"} for index in range(8)}
     found = lab_host(tmp_path, monkeypatch, {"gpus": gone}).read()
     assert [(one.metric.name, one.value) for one in found] == [("ddtree_ops_gpus_seen", 0)]
 
 
+@pytest.mark.processes
 def test_all_gpus_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = lab_host(tmp_path, monkeypatch, {"gpus": {str(index): {"state": "lost"} for index in range(8)}}).read()
     assert [one.value for one in found] == [0]
 
 
+@pytest.mark.processes
 def test_a_driver_that_is_not_loaded_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(smi.SmiError, match="exit code 9"):
         lab_host(tmp_path, monkeypatch, {"driver": "not_loaded"}).read()
 
 
+@pytest.mark.processes
 def test_a_driver_that_is_not_the_librarys_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(smi.SmiError, match="version mismatch"):
         lab_host(tmp_path, monkeypatch, {"driver": "version_mismatch"}).read()
 
 
+@pytest.mark.processes
 def test_no_nvidia_smi_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "timeout").symlink_to(shutil.which("timeout") or "")
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -262,6 +268,7 @@ class Told(LocalShell):
         return super().run(command)
 
 
+@pytest.mark.processes
 def test_without_the_library_nvidia_smi_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "timeout").symlink_to(shutil.which("timeout") or "")
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -5,18 +5,28 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from ddtree_ops.adapters.clock import SystemClock
+from ddtree_ops.errors import HostCommandFailed
+from ddtree_ops.exporter import state_file
+from ddtree_ops.exporter.catalogue import failures
 from ddtree_ops.exporter.collectors.journal import samples
+from ddtree_ops.exporter.collectors.kernel import KernelCollector
 from ddtree_ops.exporter.journal.follow import KERNEL_SIGNS, UNIT_SIGNS, Scanner, Sign
 from ddtree_ops.exporter.journal.leftovers import forget
 from ddtree_ops.exporter.journal.one_pass import Pass
 from ddtree_ops.exporter.journal.schedule import REGULAR_SECONDS, SOON_SECONDS, Schedule
 from ddtree_ops.exporter.journal.watch import Watch
+from ddtree_ops.exporter.kernel.state import KernelState, Seen
+from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.target import Target
 from ddtree_ops.triage.kinds import Kind
 from tests.exporter.journal_story import UNIT, StoryShell, long_story
+from tests.exporter.shells import Silent
 from tests.triage.journals import recorded
 
 
@@ -73,6 +83,52 @@ def test_a_watch_runs_at_the_start_and_after_a_sign() -> None:
         assert ran.acquire(timeout=60)
     finally:
         watch.close()
+
+
+def test_a_pass_that_failed_shows_at_the_next_reading_and_so_does_a_good_one(tmp_path: Path) -> None:
+    outcomes = [HostCommandFailed("No journal files were opened"), None, RecursionError("unforeseen")]
+    passes, told = iter(outcomes), threading.Semaphore(0)
+
+    def run(_: str | None) -> None:
+        told.release()
+        if raised := next(passes, None):
+            raise raised
+
+    shell, state = StoryShell(long_story().entries[:1]), KernelState(xids={("0", "79"): Seen(1, 5)})
+    state_file.write(tmp_path / state_file.KERNEL, state.to_data())
+    collector = KernelCollector(Target(shell, Silent()), tmp_path, run)
+    sampler = Sampler([collector], SystemClock())
+    try:
+        assert sampler.read_once().states["kernel"]  # begins to watch
+        for number, outcome in enumerate(outcomes):
+            if number:
+                collector._watch._on_sign(Sign.NOW)
+            assert told.acquire(timeout=60)
+            deadline = time.monotonic() + 60
+            while collector._watch._running and time.monotonic() < deadline:
+                time.sleep(0.01)
+            found = sampler.read_once()
+            assert found.states["kernel"].success is (outcome is None)
+            assert str(outcome or "") in (found.states["kernel"].error or "")
+            assert found.value(failures.XID, "0", "79") == 1  # what was counted stays
+    finally:
+        sampler.close()
+
+
+def test_a_journal_that_can_not_be_followed_for_want_of_places_is_read_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ddtree_ops.exporter.journal.follow._PLACES", threading.BoundedSemaphore(1))
+    ran, shell = threading.Semaphore(0), StoryShell(long_story().entries[:1])
+    first, second = (Watch(shell, ("journalctl",), UNIT_SIGNS, ran.release, "test") for _ in range(2))
+    for watch in (first, second):
+        watch.start()
+        assert ran.acquire(timeout=60)
+    deadline = time.monotonic() + 60
+    while (first._running or second._running) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert second._schedule.due < first._schedule.due
+    first.close()
+    assert second._follower.start()
+    second.close()
 
 
 def test_samples_begin_at_zero_and_say_nothing_of_an_unread_past(tmp_path: Path) -> None:

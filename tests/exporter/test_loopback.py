@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.adapters.local import LocalShell
 from ddtree_ops.adapters.local_http import LocalHttp
 from ddtree_ops.errors import Unreachable
+from ddtree_ops.exporter.catalogue import server as catalogue
 from ddtree_ops.exporter.collectors.health import HealthCollector
 from ddtree_ops.exporter.collectors.server import ServerCollector
 from ddtree_ops.exporter.loopback import HEALTH, METRICS, Loopback
 from ddtree_ops.exporter.pass_through import passed_through
+from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.messages import Request, Response
 from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse
@@ -184,8 +189,73 @@ def test_what_does_not_answer() -> None:
 
     assert asked(target(Answering(late), 30000), "health", 30000).status == 504
     assert asked(target(Answering(lost), 30000), "health", 30000).status == 502
-    long = Answering(lambda _: HttpResponse(200, b"x" * 70_000, 0.1))
-    assert asked(target(long, 30000), "health", 30000).status == 502
+
+
+def raw_server(answer: bytes) -> tuple[socket.socket, int]:
+    """Says the same to everybody, whatever that is."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                one, _ = listening.accept()
+                with one, suppress(OSError):
+                    one.recv(65536)
+                    one.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening, listening.getsockname()[1]
+
+
+NOISE = bytes(range(128, 256)) * 50
+HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+NO_HTTP, LARGE = "the answer is no HTTP", "more than"
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (NOISE, NO_HTTP),
+        (HEAD + b"X: " + b"y" * 100_000 + b"\r\n\r\n", "the answer "),
+        (HEAD + b"\r\n" + b"sglang:num_running_reqs 1\n" * 100_000, LARGE),
+    ],
+    ids=["noise", "a long header", "too large"],
+)
+@pytest.mark.parametrize("page", ["metrics", "health"])
+def test_an_answer_that_is_none_is_no_refusal(answer: bytes, why: str, page: str) -> None:
+    listening, port = raw_server(answer)
+    with listening:
+        got = asked(target(LocalHttp(), port), page, port)
+    assert isinstance(got.body, bytes)
+    assert (got.status, why in got.body.decode()) == (502, True)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody listens
+        port = silent.getsockname()[1]
+        refused = asked(target(LocalHttp(), port), page, port)
+    assert isinstance(refused.body, bytes)
+    assert (refused.status, b"refuses" in refused.body) == (503, True)
+
+
+@pytest.mark.parametrize("body", [b"", NOISE, b"hello 5\n", b"# TYPE sglang:x gauge\n", b"sglang:num_running_reqs five\n"])
+def test_metrics_of_something_else_are_no_server_that_is_up(server: Server, body: bytes) -> None:
+    server.body, collector = body, ServerCollector(host := target(LocalHttp(), server.port))
+    found = Sampler([collector], SystemClock()).read_once()
+    assert found.value(catalogue.HTTP_UP, str(server.port)) == 0
+    assert not found.states["server"].success
+    assert "/metrics isn't understood" in (found.states["server"].error or "")
+    server.body = b"sglang:num_running_reqs 2.0\n"
+    host.loopback = target(LocalHttp(), server.port).loopback  # else a fresh answer would do
+    found = Sampler([collector], SystemClock()).read_once()
+    assert (found.value(catalogue.HTTP_UP, str(server.port)), found.states["server"].success) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "well"), [(b"", 1), (b"ok\n", 1), (b'{"status": "ok"}', 1), (NOISE, 0), (b" <html>ok</html>", 0)]
+)
+def test_health_of_something_else_is_none(server: Server, body: bytes, well: int) -> None:
+    server.body = body
+    found = Sampler([HealthCollector(target(LocalHttp(), server.port))], SystemClock()).read_once()
+    assert (found.value(catalogue.HEALTH, str(server.port)), found.states["health"].success) == (well, bool(well))
 
 
 def test_collectors_tell_a_server_that_answers(server: Server) -> None:

@@ -165,3 +165,41 @@ def test_a_server_that_was_killed_neither_serves_nor_is_healthy() -> None:
     found = Sampler(collectors, Clock()).read_once()
     assert [one.labels[:2] for one in found.of(releases.INFO)] == [("1", "current"), ("2", "serving"), ("2", "current")]
     assert (found.value(server.HEALTH, "1"), found.value(server.HEALTH, "2")) == (0, 1)
+
+
+def test_what_the_run_before_said_is_not_the_new_ones() -> None:
+    """Health is asked for twice a minute, the unit every five seconds."""
+    clock = Clock()
+    units = [[READY, Sample(unit.STARTED, began, ("30000",))] for began in (100.0, 100.0, 200.0, 200.0)]
+    health = Script("health", [Sample(server.HEALTH, 1, ("30000",))])
+    sampler = Sampler([health, Script("unit", *units)], clock)
+    told = []
+    for _ in range(2):
+        told.append(sampler.read_once().value(server.HEALTH, "30000"))
+        clock.now += 5.0
+    health.readings = 0
+    for slot in (sampler._slots["unit"],) * 2:
+        sampler._read(slot)
+        clock.now += 5.0
+        told.append(sampler.snapshot().value(server.HEALTH, "30000"))
+    told.append(sampler.read_once().value(server.HEALTH, "30000"))
+    assert told == [1, 1, None, None, 1]
+
+
+class Doubting(Script):
+    """Has something to tell, and something to complain of."""
+
+    problem: str | None = "boots.json\ncan't be written"
+
+
+def test_a_problem_is_a_failure_and_costs_no_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    clock, doubting = Clock(), Doubting("unit", [READY])
+    sampler = Sampler([doubting], clock, lambda: clock.now)
+    for _ in range(9):
+        clock.now += 5.0
+        found = sampler.read_once()
+        assert (found.states["unit"].success, found.value(unit.READY, "30000")) == (False, 1.0)
+    assert found.states["unit"].last_success is None
+    doubting.problem = None
+    assert sampler.read_once().states["unit"].success
+    assert capsys.readouterr().err == "collector unit: boots.json can't be written\ncollector unit: well again\n"

@@ -25,7 +25,7 @@ LOADING = Model("h", state="activating", phase="weights", progress=0.43, eta=214
     ("model", "state", "reason"),
     [
         (Model("h"), State.SERVING, ""),
-        (Model("h", answers=0), State.SERVING, "doesn't answer /metrics"),
+        (Model("h", answers=0), State.SERVING, "no metrics of SGLang's at /metrics"),
         (LOADING, State.LOADING, ""),
         (replace(LOADING, moved=179), State.LOADING, ""),
         (replace(LOADING, moved=181), State.STALLED, ""),
@@ -37,7 +37,7 @@ LOADING = Model("h", state="activating", phase="weights", progress=0.43, eta=214
         (
             Model("h", answers=0, failures=(("a" * 16, "request_error", "request", 60.0),)),
             State.SERVING,
-            "doesn't answer /metrics",
+            "no metrics of SGLang's at /metrics",
         ),
         (Model("h", state="failed", exit_code=75), State.FAILED, "ended as stalled"),
         (Model("h", state="failed", exit_code=9, result="signal"), State.FAILED, "signal"),

@@ -56,7 +56,8 @@ def test_unknown_names_tell_the_nearest(tmp_path: Path) -> None:
 def test_a_certificate_beside_it_is_no_inventory(tmp_path: Path) -> None:
     for name in ("ca.pem", "ca.crt"):
         (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
-    assert [host.name for host in fleet_of(tmp_path, "all: {hosts: {a: {}}}").hosts] == ["a"]
+    (tmp_path / "hosts.yml").write_text("all: {hosts: {a: {}}}")
+    assert [host.name for host in load_fleet(tmp_path).hosts] == ["a"]
 
 
 def test_a_broken_host_hides_no_other(tmp_path: Path) -> None:

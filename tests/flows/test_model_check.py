@@ -21,6 +21,8 @@ from ddtree_ops.flows import model_check
 from ddtree_ops.flows.progress import LoadNews, News
 from ddtree_ops.ports import Command, Completed, Stream
 
+pytestmark = pytest.mark.processes
+
 
 @dataclass
 class Local:

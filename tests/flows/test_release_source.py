@@ -28,6 +28,8 @@ from ddtree_ops.runtime.source import model
 from ddtree_ops.runtime.source.model import SourceTree
 from tests.runtime.source.small_trees import ENGINE, PLUGIN, venv, wheel
 
+pytestmark = pytest.mark.processes
+
 ID = "lab-0123456789"
 RUNNER = "sglang/srt/runner.py"
 PATCH = f"""--- a/{RUNNER}

@@ -14,6 +14,8 @@ from tests.gpu.client import Client, NoAnswer
 from tests.gpu.mixed_load import run_load
 from tests.gpu.timing import measure
 
+pytestmark = pytest.mark.processes
+
 
 class Handler(BaseHTTPRequestHandler):
     """Counts upwards from the last token of a prompt, two tokens a verify step; refuses prompts that hold 13."""

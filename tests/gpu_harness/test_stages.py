@@ -22,6 +22,8 @@ from tests.gpu.results import Result
 from tests.gpu.server import Servers, ServerSpec
 from tests.gpu.stage import Found, Options
 
+pytestmark = pytest.mark.processes
+
 METRICS = 'sglang_ddtree_verify_steps_total{m="x"} 5\nsglang_ddtree_graph_fallbacks_total{m="x"} 0\nsglang:num_used_tokens 0\n'
 SERVERS = ("plain", "dflash", "ddtree-7", "ddtree-31", "ddtree-31-timed", "loaded", "plain-tp2", "dflash-tp2", "ddtree-31-tp2")
 

@@ -15,6 +15,8 @@ from sglang_ddtree.exit_codes import ExitCode
 from tests.launcher.conftest import SOURCE
 from tests.launcher.host import STAND_IN, server_json
 
+pytestmark = pytest.mark.processes
+
 
 def ask(directory: Path, *arguments: str, stand_in: Path = STAND_IN) -> tuple[int, dict[str, Any]]:
     path = directory / "server.json"

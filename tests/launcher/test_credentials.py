@@ -58,6 +58,7 @@ def test_usable(credential: Path, end: str) -> None:
     assert read_credential("api_key") == "a b~!'\""
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("key", ["", f"{SECRET}\n{SECRET}"])
 def test_the_launcher_refuses_it_before_a_server_is_started(tmp_path: Path, key: str) -> None:
     launched = launch(tmp_path, "ready", key=key)
@@ -71,6 +72,7 @@ def test_the_launcher_refuses_it_before_a_server_is_started(tmp_path: Path, key:
         launched.close()
 
 
+@pytest.mark.processes
 def test_so_is_one_that_only_the_server_reads(tmp_path: Path) -> None:
     credentials = {"api_key": {"argument": "--api-key"}, "hf_token": {"environment": "HF_TOKEN"}}
     launched = launch(tmp_path, "ready", credentials=credentials)

@@ -15,6 +15,8 @@ from sglang_ddtree.exit_codes import ExitCode
 from sglang_ddtree.processes import tree_of
 from tests.launcher.host import Launched, launch
 
+pytestmark = pytest.mark.processes
+
 SHAPE = "RuntimeError: The size of tensor a (8) must match the size of tensor b (33) at non-singleton dimension 0"
 
 

@@ -13,6 +13,8 @@ import pytest
 from ddtree_ops.flows import crashes
 from sglang_ddtree import keep_crash
 
+pytestmark = pytest.mark.processes
+
 ID = "0123456789abcdef" * 2
 
 

@@ -46,6 +46,7 @@ def foreign(port: int) -> Iterator[None]:
         process.wait()
 
 
+@pytest.mark.processes
 def test_a_taken_port_ends_the_start_at_once(tmp_path: Path) -> None:
     port = free_port()
     with foreign(port):
@@ -60,6 +61,7 @@ def test_a_taken_port_ends_the_start_at_once(tmp_path: Path) -> None:
     assert launched.boots()[0]["outcome"] == "crashed"
 
 
+@pytest.mark.processes
 def test_a_port_taken_during_the_load_is_not_ready(tmp_path: Path) -> None:
     launched = launch(tmp_path, "stall")
     try:

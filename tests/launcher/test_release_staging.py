@@ -17,6 +17,8 @@ from sglang_ddtree import manifest, release_files, staging
 from sglang_ddtree.records import site_packages
 from tests.launcher.test_manifest import install
 
+pytestmark = pytest.mark.processes
+
 DIFF = "--- a/engine/core.py\n+++ b/engine/core.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 
 

@@ -61,6 +61,7 @@ def test_no_cache_of_a_compiler_and_no_switch_of_sglang_is_set_beside_the_launch
     assert set_here == {"PYTHONUNBUFFERED", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE", "HOME", "XDG_CACHE_HOME"}
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 def test_systemd_accepts_every_line(tmp_path: Path) -> None:
     python = tmp_path / "current" / "venv" / "bin" / "python"

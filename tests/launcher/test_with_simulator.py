@@ -12,6 +12,8 @@ import pytest
 from sglang_ddtree.exit_codes import ExitCode
 from tests.launcher.host import Launched, free_port, launch
 
+pytestmark = pytest.mark.processes
+
 SIMULATOR = Path(__file__).parents[2] / "lab" / "simulator" / "src"
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from ddtree_ops.on_host import children
 
+pytestmark = pytest.mark.processes
+
 
 def run(program: str, *arguments: str) -> dict[str, object]:
     return children.finish(children.start(program, list(arguments)))

@@ -71,6 +71,7 @@ def test_odd_deadlines(tmp_path: Path, deadline: str) -> None:
     assert found["seconds_left"] is None or deadline == "true"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", ["lock", "deadman.json", "releases/a/manifest.json", "releases/a/server.json"])
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
 def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path, name: str, kind: str) -> None:

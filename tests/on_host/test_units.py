@@ -11,6 +11,8 @@ import pytest
 
 from ddtree_ops.on_host import units
 
+pytestmark = pytest.mark.processes
+
 BLOCK = "Id=ddtree-server@30000.service\nMainPID={pid}\nFragmentPath={path}"
 
 

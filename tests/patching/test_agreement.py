@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from sglang_ddtree.patching import diffs, lines
 
+pytestmark = pytest.mark.processes
+
 Tree = dict[str, bytes]
 LIMITS = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 NAMES = ("engine/core.py", "engine/sub/deep.py", "notes with spaces.txt", "sglang/new.py")

@@ -13,7 +13,10 @@ import pytest
 LIBRARY = Path(__file__).resolve().parents[2] / "roles" / "monitoring" / "library" / "ddtree_tree.py"
 JUDGE = [sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1] + '/main.json'))", "%s"]
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="owners are set, which needs root")
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(os.geteuid() != 0, reason="owners are set, which needs root"),
+]
 
 
 def module() -> Any:

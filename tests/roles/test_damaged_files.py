@@ -219,6 +219,7 @@ def program(state: Path, said: bytes = b'{"event": "deploy"}\n') -> subprocess.C
 FILES = ["", "{", DEEP[:60_000], b"\xff\xfe", "\0" * 100, "[1]", '{"token":["t"]}', '{"holder_pid":1e400}', "9" * 60_000]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("content", FILES, ids=range(len(FILES)))
 def test_a_damaged_lock_can_be_taken(tmp_path: Path, content: str | bytes) -> None:
     put(tmp_path / "lock", content)
@@ -226,6 +227,7 @@ def test_a_damaged_lock_can_be_taken(tmp_path: Path, content: str | bytes) -> No
     assert (done.returncode, done.stdout) == (0, b'{"locked": true}\n{"ended": true}\n'), done.stderr
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", ["directory", "pipe"])
 def test_a_lock_that_is_no_file_is_said_in_one_line(tmp_path: Path, kind: str) -> None:
     if kind == "directory":
@@ -237,6 +239,7 @@ def test_a_lock_that_is_no_file_is_said_in_one_line(tmp_path: Path, kind: str) -
     assert done.stderr.decode() == f"{tmp_path}/lock is no regular file, remove it\n"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("said", [DEEP.encode() + b"\n", b"3\n", b'{"a":\n', b"x" * 3_000_000 + b"\n", b'{"self": 1}\n'])
 def test_odd_last_words_end_it_without_a_traceback(tmp_path: Path, said: bytes) -> None:
     done = program(tmp_path, said)

@@ -80,6 +80,7 @@ def test_prune_finishes_what_was_cut_off_and_removes_only_releases(places: Place
     assert names(places) == [".staging-y", "a", "by-hand"]
 
 
+@pytest.mark.processes
 def test_prune_never_takes_what_a_process_of_ours_works_in(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     stage(places, "a", "b")
     monkeypatch.setattr(units, "_UNIT", re.compile(""))  # any process counts as one of ours

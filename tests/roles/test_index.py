@@ -11,6 +11,8 @@ import pytest
 
 from tests.roles.staging import part
 
+pytestmark = pytest.mark.processes
+
 index: Any = part("index")
 
 

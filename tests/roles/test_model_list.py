@@ -19,6 +19,7 @@ def names(text: str) -> list[str]:
     return [one.path for one in NAMES["parse"](text)]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("options", [(), ("--tag",), ("--binary",)])
 def test_names_as_sha256sum_writes_them(tmp_path: Path, options: tuple[str, ...]) -> None:
     awkward = ["back\\slash", "n\\n", "two  blanks ", "(x) = y", " first"]
@@ -29,6 +30,7 @@ def test_names_as_sha256sum_writes_them(tmp_path: Path, options: tuple[str, ...]
     assert names(listed) == awkward
 
 
+@pytest.mark.processes
 def test_a_name_of_several_lines_is_decoded_and_not_accepted(tmp_path: Path) -> None:
     (tmp_path / "a\nb").write_text("")
     listed = subprocess.run(("sha256sum", "a\nb"), cwd=tmp_path, capture_output=True, text=True, check=True).stdout

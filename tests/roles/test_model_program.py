@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "model" / "files" / "model.py"
 INDEX = "model.safetensors.index.json"
 HEADER = json.dumps({"x": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}}).encode()

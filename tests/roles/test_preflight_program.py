@@ -65,10 +65,12 @@ def look(tmp_path: Path, **changes: Any) -> dict[str, dict[str, Any]]:
     return {one["check"]: one for one in found if one["severity"] == "error"}
 
 
+@pytest.mark.processes
 def test_a_host_where_all_is_well_has_no_errors(tmp_path: Path, gpus: Path) -> None:
     assert look(tmp_path) == {}
 
 
+@pytest.mark.processes
 def test_everything_wrong_is_reported_together(tmp_path: Path, gpus: Path) -> None:
     gpus.write_text(f"{CARD}\n" * 7)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -80,6 +82,7 @@ def test_everything_wrong_is_reported_together(tmp_path: Path, gpus: Path) -> No
     assert all(one["fix"] and one["evidence"] for one in found.values())
 
 
+@pytest.mark.processes
 def test_a_python_without_venv(tmp_path: Path, gpus: Path) -> None:
     bare = tmp_path / "python"
     without = "import sys; sys.modules['venv'] = None; exec(sys.argv[1])"
@@ -99,6 +102,7 @@ def test_hosts_may_have_python_3_9() -> None:
         ast.parse(path.read_text(), feature_version=(3, 9))
 
 
+@pytest.mark.processes
 def test_a_program_that_hangs_is_given_up() -> None:
     begun = time.monotonic()
     answer = Running(("sh", "-c", "echo begun; exec sleep 600"), 0.3).answer()
@@ -108,12 +112,14 @@ def test_a_program_that_hangs_is_given_up() -> None:
     assert Running(("sh", "-c", "echo out; echo err >&2; exit 7"), 10).answer().out == "out\nerr\n"
 
 
+@pytest.mark.processes
 def test_a_program_that_never_ends_to_talk_is_stopped() -> None:
     answer = Running(("sh", "-c", "exec yes"), 20).answer()
     assert answer.status != 0
     assert len(answer.out) < 10 << 20
 
 
+@pytest.mark.processes
 def test_work_that_hangs_is_left_behind() -> None:
     slow = Aside(lambda: time.sleep(60), seconds=0.2)
     assert slow.answer() == {"problem": "no answer in 0 s"}
@@ -121,6 +127,7 @@ def test_work_that_hangs_is_left_behind() -> None:
     assert Aside(lambda: 1 / 0).answer() == {"problem": "ZeroDivisionError: division by zero"}
 
 
+@pytest.mark.processes
 def test_what_hangs_or_fails_hides_nothing_else(tmp_path: Path) -> None:
     class Broken(Host):
         def names(self, directory: str) -> list[str]:

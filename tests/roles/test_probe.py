@@ -17,6 +17,8 @@ from ddtree_ops.fleet.finding import Severity
 from ddtree_preflight.catalogue import BY_ID
 from tests.fleet.hosts import RELEASE
 
+pytestmark = pytest.mark.processes
+
 FILES = Path(__file__).resolve().parents[2] / "roles" / "preflight" / "files"
 # A part that does as the test's `behave` says; by default all is well on two GPUs.
 PARTS = """

@@ -31,6 +31,7 @@ def directory(path: Path, content: str) -> Path:
     return path
 
 
+@pytest.mark.processes
 def test_a_new_release(tmp_path: Path) -> None:
     staging = directory(tmp_path / ".staging-a", "new")
     assert swap.publish(staging, tmp_path / "a", fence.Fence()) is None
@@ -38,6 +39,7 @@ def test_a_new_release(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("atomic", [True, False])
 def test_a_damaged_release_changes_places_with_its_successor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool
@@ -54,6 +56,7 @@ def test_a_damaged_release_changes_places_with_its_successor(
     held.close()
 
 
+@pytest.mark.processes
 def test_at_no_time_is_there_no_release(tmp_path: Path) -> None:
     release = directory(tmp_path / "a", "old")
     staging = directory(tmp_path / ".staging-a", "new")
@@ -69,6 +72,7 @@ def test_at_no_time_is_there_no_release(tmp_path: Path) -> None:
         assert watcher.wait(timeout=60) == 0
 
 
+@pytest.mark.processes
 def test_leftovers_go_unless_a_process_works_in_them(tmp_path: Path) -> None:
     for name in (".staging-a", ".staging-b", ".replaced-c-1", ".replaced-d-1", "kept"):
         directory(tmp_path / name, name)
@@ -86,6 +90,7 @@ def test_leftovers_go_unless_a_process_works_in_them(tmp_path: Path) -> None:
     assert swap.clear_leftovers(tmp_path) == [".replaced-b-1", ".replaced-d-1"]
 
 
+@pytest.mark.processes
 def test_the_lock_stays_with_a_child_that_outlives_the_run(tmp_path: Path) -> None:
     with lock.staging_lock(tmp_path) as descriptor:
         child = subprocess.Popen(("cat",), stdin=subprocess.PIPE, pass_fds=(descriptor,))
@@ -166,6 +171,7 @@ def test_credentials_of_urls_and_a_full_disk_in_messages() -> None:
     assert not problem.is_full(OSError(errno.EIO, "input"))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("content", ['{"token": "other"}', "", "[" * 60_000, "[1]", "\0", None])
 @pytest.mark.parametrize("there", [True, False])
 def test_a_controller_that_lost_its_lock_swaps_nothing_in(tmp_path: Path, content: str | None, there: bool) -> None:
@@ -182,6 +188,7 @@ def test_a_controller_that_lost_its_lock_swaps_nothing_in(tmp_path: Path, conten
     assert not there or (tmp_path / "a" / "content").read_text() == "old"
 
 
+@pytest.mark.processes
 def test_a_controller_that_holds_its_lock_swaps(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text('{"token": "mine"}')
     directory(tmp_path / "a", "old")

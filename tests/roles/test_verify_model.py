@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "model" / "files" / "verify_model.py"
 ARGV = (sys.executable, "-c", PROGRAM.read_text(), PROGRAM.with_name("model_list.py").read_text())
 FILES = {"a.safetensors": b"aaaa", "sub/b.safetensors": b"bb", "config.json": b"{}"}

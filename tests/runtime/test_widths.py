@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+from collections.abc import Iterator
+
 import pytest
 
 from ddtree_ops.runtime.source.model import SourceFile
 from ddtree_ops.runtime.widths import Base, Provider, Widths, resolve
 from tests.hang import ends
 from tests.runtime.width_tree import file, tree
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _each_file_parsed_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ast, "parse", functools.cache(ast.parse))
+        yield
 
 
 def bases(widths: Widths, which: str) -> set[tuple[str, int | None]]:

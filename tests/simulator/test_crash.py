@@ -11,6 +11,8 @@ import pytest
 from tests.simulator.conftest import write_models
 from tests.simulator.server import draft, running, wait_until
 
+pytestmark = pytest.mark.processes
+
 LOADING = "Received sigquit from a child process. It usually means the child failed."
 SERVING = "SIGQUIT received. signum=None, frame=None. It usually means one child failed."
 # Functions and file tails of the recorded shape crash, without torch's own frame.

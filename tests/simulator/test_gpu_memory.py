@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.simulator.server import SOURCE
+
+pytestmark = pytest.mark.processes
 
 RANK = """\
 import os, sys

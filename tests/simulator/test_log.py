@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.simulator.server import draft, running
+
+pytestmark = pytest.mark.processes
 
 # Every record of a run with two ranks (rank 0's and the main process's), as recorded; `*` stands for what differs by run.
 RECORDED = r"""

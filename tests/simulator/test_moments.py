@@ -5,7 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.simulator.server import draft, running, wait_until
+
+pytestmark = pytest.mark.processes
 
 
 def moments(path: Path) -> list[tuple[float, str]]:

@@ -14,6 +14,8 @@ import pytest
 
 from tests.simulator.server import Server, draft, running
 
+pytestmark = pytest.mark.processes
+
 PROMPTS = ("The capital of France is", "Tell me about trees", "Once upon a time", "x" * 200, "Grüße aus Köln")
 
 

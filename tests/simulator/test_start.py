@@ -11,6 +11,8 @@ import pytest
 
 from tests.simulator.server import draft, running
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.parametrize(
     ("setting", "value", "message"),

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ddtree_ops.units.exposition import parse_samples
 from ddtree_ops.units.tree_counters import PREFIX, Growth, growth, read_counters
 from tests.simulator.server import Server, draft, running
+
+pytestmark = pytest.mark.processes
 
 
 def counters(server: Server) -> bytes:

@@ -19,7 +19,7 @@ from tests.triage.printed import NODES, Node, read_of, text_of, wanted
 from tests.triage.reading import read
 
 ROOT = Path(__file__).parent.parent / "cases"
-SLOW = settings(max_examples=60, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=40, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 PREFIXES = (
     "",

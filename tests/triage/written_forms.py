@@ -35,7 +35,7 @@ def _fields(entry: JournalEntry) -> dict[str, str]:
 
 def as_json(entry: JournalEntry) -> bytes:
     """`journalctl -o json --all`: what isn't clean text is an array of bytes."""
-    clean = all(character.isprintable() or character in "\t\n" for character in entry.message)
+    clean = entry.message.isprintable() or all(character.isprintable() or character in "\t\n" for character in entry.message)
     message = entry.message if clean else list(entry.message.encode())
     return json.dumps({**_fields(entry), "MESSAGE": message}, separators=(",", ":")).encode() + b"\n"
 

@@ -30,7 +30,7 @@ class BootsCollector:
     """`state` is where the counts are kept over restarts; None: only as long as this process lives.
 
     What stands at the first look in a boots file counts for nothing, so that a lost state doesn't look like boots; whatever
-    stands in a file that wasn't there then has happened since.
+    stands in a file that wasn't there then has happened since. `problem`: why they couldn't be kept the last time.
     """
 
     name = "boots"
@@ -41,9 +41,10 @@ class BootsCollector:
         self._file = None if state is None else state / "boots.json"
         self._counts: dict[str, BootCount] | None = None
         self._unsaved = False
+        self.problem: str | None = None
 
     def read(self) -> Sequence[Sample]:
-        """Raises as Shell.run does; HostCommandFailed for a file that we may not read; OSError if counts can't be kept."""
+        """Raises as Shell.run does; HostCommandFailed for a file that we may not read; OSError for a state that we may not."""
         counts = self._remembered()
         release = self._target.shell.run(_CURRENT).stdout.strip().rpartition("/")[2]
         samples: list[Sample] = []
@@ -53,8 +54,9 @@ class BootsCollector:
             self._unsaved |= count.take(boots)
             samples += _samples(str(port), boots, release, count)
         if self._unsaved and self._file is not None:
-            state_file.write(self._file, {"ports": {port: asdict(count) for port, count in counts.items()}})
-        self._unsaved = False
+            data = {"ports": {port: asdict(count) for port, count in counts.items()}}
+            self.problem = state_file.kept(self._file, data)
+            self._unsaved = self.problem is not None
         return samples
 
     def _remembered(self) -> dict[str, BootCount]:

@@ -24,7 +24,10 @@ _Known = tuple[AuditCounts, Position, str]
 
 
 class DeploysCollector:
-    """Counts and the position that they belong to are kept together in one file: nothing is counted twice or forgotten."""
+    """Counts and the position that they belong to are kept together in one file: nothing is counted twice or forgotten.
+
+    `problem`: why they couldn't be kept the last time.
+    """
 
     name = "deploys"
     period = 15.0
@@ -34,17 +37,18 @@ class DeploysCollector:
         self._path = state / NAME if state is not None else None
         self._wall = wall
         self._known: _Known | None = None
+        self.problem: str | None = None
 
     def read(self) -> Sequence[Sample]:
-        """Raises Unreachable, HostCommandFailed (a log that isn't readable), OSError (a state directory that isn't ours)."""
+        """Raises Unreachable, HostCommandFailed (a log that isn't readable), OSError (a state that we may not read)."""
         if self._known is None:
             self._known = state_file.load(self._path, _from_data, _fresh) if self._path is not None else _fresh(None)
         try:
             found = self._read_on(*self._known)
         except BeganAnew:  # just now; a second time in a row is no accident
             found = self._read_on(*self._known)
-        if found[:2] != self._known[:2] and self._path is not None:
-            state_file.write(self._path, {"counts": asdict(found[0]), "position": asdict(found[1])})
+        if self._path is not None and (self.problem or found[:2] != self._known[:2]):
+            self.problem = state_file.kept(self._path, {"counts": asdict(found[0]), "position": asdict(found[1])})
         self._known = found
         return tuple(_samples(found[0]))
 

@@ -37,6 +37,11 @@ class JournalCollector:
         self._looked_at: float | None = None
         self._read: dict[int, tuple[tuple[int, int, int], Mapping[str, Any]]] = {}
 
+    @property
+    def problem(self) -> str | None:
+        """Why the last pass over a journal failed: what was counted before is told, and isn't new."""
+        return next((watch.problem for watch in self._watches.values() if watch.problem), None)
+
     def read(self) -> Sequence[Sample]:
         """Raises DdtreeOpsError where no pass has ended well for long, ValueError for a state that isn't ours, OSError."""
         ports = self._target.ports()

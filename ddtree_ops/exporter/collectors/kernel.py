@@ -14,6 +14,7 @@ from ddtree_ops.exporter.journal.watch import Watch
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.passes import Passes
 from ddtree_ops.exporter.target import Target
+from ddtree_ops.exporter.turns import Way
 
 _MICRO = 1e6
 
@@ -25,13 +26,24 @@ class KernelCollector:
     period = 0.5  # of looking at the file; the log itself is read when there is a reason
 
     def __init__(self, target: Target, directory: Path, passes: Passes) -> None:
+        self._shell = target.shell
         self._path = directory / state_file.KERNEL
         self._watch = Watch(target.shell, kernel_command(), KERNEL_SIGNS, partial(passes, None), "kernel's log")
         self._started = False
 
+    @property
+    def problem(self) -> str | None:
+        """Why the last pass failed: what was counted before is told, and isn't new."""
+        return self._watch.problem
+
     def read(self) -> Sequence[Sample]:
-        """Raises DdtreeOpsError where no pass has ended well for long, ValueError for a file that isn't ours, OSError."""
+        """Raises Unreachable before the host was reached once, DdtreeOpsError where no pass has ended well for long.
+
+        Raises ValueError for a file that isn't ours, OSError.
+        """
         if not self._started:
+            if isinstance(self._shell, Way):
+                self._shell.connect()  # a host that is lost needs none of the threads that follow
             self._started = True
             self._watch.start()
         data = state_file.read(self._path)

@@ -53,6 +53,9 @@ def kernel_command() -> tuple[str, ...]:
     return (*_FOLLOW, "_TRANSPORT=kernel")
 
 
+#: Journals that are followed at a time, each in a thread of its own; of more hosts than that the rest is only read now and then.
+MOST_FOLLOWED = 64
+_PLACES = threading.BoundedSemaphore(MOST_FOLLOWED)
 CLOSE_SECONDS = 2.0  # a command that takes longer to end is left to its pipe
 
 
@@ -85,12 +88,16 @@ class Follower:
     ) -> None:
         self._shell, self._argv, self._signs, self._on_sign = shell, argv, signs, on_sign
         self._closed = threading.Event()
+        self._started = False
         self._stream: Stream | None = None
         self._thread = threading.Thread(target=self._run, name=f"follow-{name}", daemon=True)
 
-    def start(self) -> None:
-        """Begin to follow."""
-        self._thread.start()
+    def start(self) -> bool:
+        """Follow, if it doesn't yet. False: so many journals are followed that this one can't be now."""
+        if not self._started and not self._closed.is_set() and _PLACES.acquire(blocking=False):
+            self._started = True
+            self._thread.start()
+        return self._started
 
     def close(self) -> None:
         """End it, and the command."""
@@ -102,6 +109,12 @@ class Follower:
             self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
+        try:
+            self._follow_on()
+        finally:
+            _PLACES.release()
+
+    def _follow_on(self) -> None:
         while not self._closed.is_set():
             with suppress(DdtreeOpsError, OSError):  # the passes meet the same journal, and say why it can't be read
                 self._follow()

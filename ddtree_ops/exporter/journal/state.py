@@ -14,7 +14,6 @@ from ddtree_ops.exporter.journal.counts import Counted, Counts, Known
 from ddtree_ops.triage.kinds import Kind
 from ddtree_ops.triage.model import Role
 
-FORMAT = 1
 _ENDED_LIMIT = 512
 
 
@@ -61,7 +60,6 @@ class State:
         data = asdict(self)
         counts = data.pop("counts")
         return {
-            "format": FORMAT,
             **data,
             "ended": list(self.ended),
             "totals": [[*key, number] for key, number in self.counts.totals.items()],
@@ -73,8 +71,8 @@ class State:
 
 def from_data(data: Mapping[str, Any], unit: str) -> State:
     """The state as it was written. Raises ValueError, KeyError, TypeError, AttributeError for anything else."""
-    if (data["format"], data["unit"]) != (FORMAT, unit):
-        raise ValueError("it is of another format, or unit")
+    if data["unit"] != unit:
+        raise ValueError("it is of another unit")
     counts = Counts(
         {(Kind(kind), Role(role)): int(number) for kind, role, number in data["totals"]},
         {one["fingerprint"]: Known(**{**one, "kind": Kind(one["kind"]), "role": Role(one["role"])}) for one in data["newest"]},

@@ -9,7 +9,6 @@ from typing import Any
 from ddtree_ops.exporter.journal.state import Place, place
 from ddtree_ops.exporter.kernel.lines import OTHER, SERVER, Victims
 
-FORMAT = 1
 #: Series of Xids: more than the catalogue allows are not told apart any more.
 MOST = 120
 _REST = ("other", "other")
@@ -47,7 +46,6 @@ class KernelState:
     def to_data(self) -> dict[str, Any]:
         """As it is written."""
         return {
-            "format": FORMAT,
             "after": asdict(self.after) if self.after else None,
             "xids": [[gpu, xid, seen.count, seen.last_us] for (gpu, xid), seen in self.xids.items()],
             "killed": self.killed,
@@ -61,8 +59,6 @@ class KernelState:
 
 def from_data(data: Mapping[str, Any]) -> KernelState:
     """The state as it was written. Raises ValueError, KeyError, TypeError, AttributeError for anything else."""
-    if data["format"] != FORMAT:
-        raise ValueError("it is of another format")
     return KernelState(
         after=place(data["after"]),
         xids={(gpu, xid): Seen(int(count), int(last)) for gpu, xid, count, last in data["xids"]},

@@ -81,8 +81,8 @@ def of_server(needs: Iterable[Need], page: Page, *, speculates: bool) -> tuple[O
 def of_exporter(needs: Iterable[Need], page: Page, *, not_run: frozenset[str] | None = None) -> tuple[Outcome, ...]:
     """What the exporter's page has to have. Much of it comes and goes: absent, it counts if its collector failed.
 
-    `not_run`: the page is of a process beside the one that is scraped, which lacks these collectors. What fails there says nothing
-    of the other.
+    `not_run`: the page is of a process beside the one that is scraped, which lacks these collectors. What fails there
+    says nothing of the other.
     """
     strangers = [name for name in page if name.startswith(OWN) and _of_catalogue(name) is None]
     success = {dict(one.labels).get("collector"): one.value for one in page.get(exporter.COLLECTOR_SUCCESS.name, ())}
@@ -94,7 +94,8 @@ def of_exporter(needs: Iterable[Need], page: Page, *, not_run: frozenset[str] | 
         if metric.collector == exporter.BUILD.collector:
             return Verdict.MISSING, "every exporter has it", _OLD_EXPORTER
         if not_run is not None and not success.get(metric.collector, metric.collector not in not_run):
-            return Verdict.LATER, f"`exporter --once` can't tell of collector '{metric.collector}'; alert CollectorFailing does", ""
+            why = f"`exporter --once` can't tell of collector '{metric.collector}'; alert CollectorFailing does"
+            return Verdict.LATER, why, ""
         if metric.collector not in success:
             return Verdict.MISSING, f"the exporter has no collector '{metric.collector}'", _OLD_EXPORTER
         if not success[metric.collector]:

@@ -43,7 +43,7 @@ def _active(traffic: Traffic, now: float) -> tuple[State, str]:
     if silent is not None and now - silent >= SILENT_SECONDS:
         return State.UNANSWERING, "health fails, no tokens come"
     if traffic.answers is False:
-        return State.SERVING, "doesn't answer /metrics"
+        return State.SERVING, "no metrics of SGLang's at /metrics"
     return State.SERVING, "health fails" if traffic.healthy is False and not traffic.tokens else ""
 
 

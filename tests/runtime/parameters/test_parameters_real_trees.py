@@ -47,6 +47,11 @@ def _tree(label: str) -> SourceTree:
 
 
 @functools.cache
+def _declared(label: str) -> tuple[Parameter, ...]:
+    return declared(_tree(label))
+
+
+@functools.cache
 def _with_plugin(label: str) -> tuple[tuple[Parameter, ...], tuple[EnvironmentVariable, ...]]:
     both = (*_tree(label).files, *open_tree(trees.PLUGIN).files)
     tree = dataclasses.replace(_tree(label), files=tuple(sorted(both, key=lambda one: one.name)))
@@ -69,7 +74,7 @@ def test_every_flag_of_the_source_is_declared_and_no_other() -> None:
     calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
     added = [one for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr == "add_argument"]
     written = {arg.value for one in added for arg in one.args if isinstance(arg, ast.Constant)}
-    found = {flag for one in declared(_tree(trees.IN_CI)) for flag in one.flags if not flag.startswith("--no-")}
+    found = {flag for one in _declared(trees.IN_CI) for flag in one.flags if not flag.startswith("--no-")}
     assert found == {flag for flag in written if not str(flag).startswith("--no-")}
     assert len(added) == 406
 
@@ -84,7 +89,7 @@ def test_every_flag_of_the_source_is_declared_and_no_other() -> None:
     ],
 )
 def test_known_parameters(name: str, flags: tuple[str, ...], value: str, parse: str) -> None:
-    one = next(one for one in declared(_tree(trees.IN_CI)) if one.name == name)
+    one = next(one for one in _declared(trees.IN_CI) if one.name == name)
     assert (one.flags, one.value, one.parse, one.file) == (flags, value, parse, "sglang/srt/server_args.py")
     text = Path(_root(trees.IN_CI), one.file).read_text().splitlines()
     assert text[one.line - 1].strip().startswith(f"{name}:")
@@ -96,7 +101,7 @@ def test_known_parameters(name: str, flags: tuple[str, ...], value: str, parse: 
     ("label", "flags", "fields"), [("0.5.9", 331, 331), ("0.5.12.post1", 387, 387), ("0.5.23", 531, 548), ("vllm", 262, 267)]
 )
 def test_counts_of_other_versions(label: str, flags: int, fields: int) -> None:
-    found = declared(_tree(label))
+    found = _declared(label)
     assert (sum(bool(one.flags) for one in found), len(found)) == (flags, fields)
     assert not [one.name for one in found if one.choices_open]
 
