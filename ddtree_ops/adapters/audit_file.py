@@ -29,8 +29,8 @@ LONGEST_COMMAND = 300
 class AuditFile:
     """Appends to the file; threads of one process and several processes may share it."""
 
-    def __init__(self, directory: Path | None = None) -> None:
-        self._directory = directory or state_directory()
+    def __init__(self) -> None:
+        self._directory = state_directory()
         self._lock = threading.Lock()
 
     @cached_property

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ddtree_ops.adapters.output import CHUNK
 from ddtree_ops.ports import HttpRequest, HttpResponse
 
-CHUNK = 1 << 16
 # What exchange() raises when the other side goes away. TimeoutError is an OSError: catch it first.
 GONE = (http.client.HTTPException, OSError, EOFError)
 

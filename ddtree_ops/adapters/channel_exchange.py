@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ddtree_ops.adapters.endings import CHUNK, Words
+from ddtree_ops.adapters.output import CHUNK, Words
 
 
 class ChannelExchange:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command, Completed
-
-CHUNK = 65536
-MOST_WORDS_BYTES = 1 << 16  # of its standard error: what a program that failed says of it
 
 
 def judged(host: str, done: Completed) -> Completed:
@@ -29,7 +26,7 @@ def ended_with(host: str, argv: tuple[str, ...], code: int, output: str) -> Host
 
 @contextmanager
 def bounded(host: str, command: Command, most_bytes: int) -> Iterator[None]:
-    """Around a command of which TimeoutError means no end in time, OverflowError more output than `most_bytes` (see whole()).
+    """Around a command of which TimeoutError means no end in time, OverflowError more output than `most_bytes` (output.whole).
 
     Raises HostTimedOut, HostCommandFailed.
     """
@@ -40,33 +37,6 @@ def bounded(host: str, command: Command, most_bytes: int) -> Iterator[None]:
         raise HostTimedOut(text, hint="the host may be overloaded or frozen") from error
     except OverflowError as error:
         raise HostCommandFailed(f"{host}: `{command.argv[0]}` prints more than {most_bytes >> 20} MiB") from error
-
-
-def whole(pieces: Iterable[bytes], most_bytes: int) -> bytes:
-    """All pieces in one. Raises OverflowError beyond `most_bytes`, before the rest is read."""
-    parts: list[bytes] = []
-    size = 0
-    for data in pieces:
-        parts.append(data)
-        size += len(data)
-        if size > most_bytes:
-            raise OverflowError
-    return b"".join(parts)
-
-
-class Words:
-    """The beginning of what a program says on its standard error."""
-
-    def __init__(self) -> None:
-        self._kept = bytearray()
-
-    def keep(self, data: bytes) -> None:
-        """What came; dropped once there is enough."""
-        if len(self._kept) < MOST_WORDS_BYTES:
-            self._kept += data
-
-    def __str__(self) -> str:
-        return self._kept.decode("utf-8", "replace")
 
 
 def lost(host: str, error: Exception | None = None) -> Unreachable:

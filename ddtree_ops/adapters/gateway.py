@@ -15,11 +15,11 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 
 from ddtree_ops.adapters.endings import lost, reason
 from ddtree_ops.adapters.gateway_time import since_us
+from ddtree_ops.adapters.output import CHUNK
 from ddtree_ops.errors import HostCommandFailed, Unreachable, UsageError
 from ddtree_ops.triage.forms.export_entries import merged
 
 PORT = 19531
-CHUNK = 1 << 16
 _Query = tuple[tuple[str, str], ...]
 
 

@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ddtree_ops.adapters.endings import bounded, judged, whole
+from ddtree_ops.adapters.endings import bounded, judged
 from ddtree_ops.adapters.local_process import Exchange, exit_status, start, stop
+from ddtree_ops.adapters.output import whole
 from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.ports import Command, Completed, Stream
 

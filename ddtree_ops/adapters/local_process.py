@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ddtree_ops.adapters.endings import CHUNK, Words
+from ddtree_ops.adapters.output import CHUNK, Words
 
 _ENDED_BY_SIGNAL = 128
 

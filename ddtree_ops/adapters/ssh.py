@@ -13,7 +13,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ddtree_ops.adapters.channel_exchange import ChannelExchange
-from ddtree_ops.adapters.endings import bounded, ended_with, judged, lost, whole
+from ddtree_ops.adapters.endings import bounded, ended_with, judged, lost
+from ddtree_ops.adapters.output import whole
 from ddtree_ops.adapters.sessions import RefusedError, Sessions, patiently
 from ddtree_ops.adapters.ssh_connect import connect
 from ddtree_ops.errors import DdtreeOpsError, HostTimedOut, Unreachable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -111,6 +112,9 @@ def _run() -> int:
 
 def _shown(error: Exception | KeyboardInterrupt) -> int:
     """Show an expected error and return its exit code; raise any other. What it takes, 4 MB, is imported only here."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):  # and nothing can be imported
+        click.echo(f"error: {error.strerror}: raise the limit (`ulimit -n`, the unit's LimitNOFILE=)", err=True)
+        return 1
     from ddtree_ops.cli import errors
     from ddtree_ops.errors import DdtreeOpsError
 

@@ -23,13 +23,13 @@ class CodeWindows:
         self._index = index
         self._lines = cache(self._read)
 
-    def around(self, file: str, line: int, *, before: int = 1, after: int = 1, indent: int = 4) -> Iterator[str]:
+    def around(self, file: str, line: int, *, before: int = 1, indent: int = 4) -> Iterator[str]:
         """Numbered lines, the one in the middle marked; the indentation that they share is taken off."""
         lines = self._lines(file)
-        chosen = range(max(1, line - before), min(len(lines), line + after) + 1) if 0 < line <= len(lines) else range(0)
+        chosen = range(max(1, line - before), min(len(lines), line + 1) + 1) if 0 < line <= len(lines) else range(0)
         shown = {number: block(lines[number - 1])[:_WIDEST].rstrip() for number in chosen}
         shared = min((len(text) - len(text.lstrip()) for text in shown.values() if text), default=0)
-        width = len(str(line + after))
+        width = len(str(line + 1))
         for number, text in shown.items():
             mark = ">" if number == line else " "
             yield click.style(f"{' ' * indent}{mark} {number:>{width}} | {text[shared:]}", dim=number != line)

@@ -94,13 +94,14 @@ def command(
         return 0
     from ddtree_ops.cli import exporter_discovery
 
-    told = exporter_discovery.told(inventory, file_sd)
-    if not once:
+    serves = not once and file_sd != exporter_discovery.STDOUT
+    if serves:
         from ddtree_ops.exporter import memory, signals
 
-        signals.hold_hangups()
+        signals.hold()
         memory.give_back()
-    if file_sd is not None and (once or file_sd == exporter_discovery.STDOUT):
+    told = exporter_discovery.told(inventory, file_sd)
+    if file_sd is not None and not serves:
         return told.write_once()
     if hosts or group:
         from ddtree_ops.cli.exporter_fleet import FleetExporter
@@ -112,32 +113,41 @@ def command(
     from ddtree_ops.exporter.state_directory import claimed
 
     with claimed(state) if state is not None else nullcontext():
-        _of_this_host(listen, web_config, state, told, once=once)
+        _print_once(state, told) if once else _serve(listen, web_config, state, told)
     return 0
 
 
-def _of_this_host(listen: str, web_config: Path | None, state: Path | None, told: Told, *, once: bool) -> None:
+def _print_once(state: Path | None, told: Told) -> None:
     from ddtree_ops.adapters.clock import SystemClock
+    from ddtree_ops.exporter.exposition import render
     from ddtree_ops.exporter.sampler import Sampler
-    from ddtree_ops.exporter.wiring import collectors, local_target, routes
+    from ddtree_ops.exporter.wiring import collectors, local_target
 
-    target = local_target()
-    sampler = Sampler((*collectors(target, state), *told.collectors), SystemClock())
+    sampler = Sampler((*collectors(local_target(), state), *told.collectors), SystemClock())
     try:
-        if once:
-            from ddtree_ops.exporter.exposition import render
-
-            click.echo(render(sampler.read_once()), nl=False)
-            return
-        from ddtree_ops.exporter.app import serve
-
-        sampler.start()
-        told.start()
-        paths = (*routes(target, sampler, state), *told.routes)
-        serve(listen, paths, web_config=web_config, ready=_announce, reread=told.reread)
+        click.echo(render(sampler.read_once()), nl=False)
     finally:
-        told.close()
         sampler.close()
+
+
+def _serve(listen: str, web_config: Path | None, state: Path | None, told: Told) -> None:
+    from ddtree_ops.exporter.web.door import opened
+
+    with opened(listen, web_config) as door:
+        from ddtree_ops.adapters.clock import SystemClock
+        from ddtree_ops.exporter.app import serve
+        from ddtree_ops.exporter.sampler import Sampler
+        from ddtree_ops.exporter.wiring import collectors, local_target, routes
+
+        target = local_target()
+        sampler = Sampler((*collectors(target, state), *told.collectors), SystemClock())
+        try:
+            sampler.start()
+            told.start()
+            serve(door, (*routes(target, sampler, state), *told.routes), ready=_announce, reread=told.reread)
+        finally:
+            told.close()
+            sampler.close()
 
 
 def _announce(where: tuple[str, int]) -> None:

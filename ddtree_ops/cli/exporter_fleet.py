@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -13,9 +12,11 @@ import click
 from ddtree_ops.errors import UsageError
 
 if TYPE_CHECKING:
+    import threading
+
     from ddtree_ops.cli.exporter_discovery import Told
     from ddtree_ops.exporter.observers import Observers, Opened
-    from ddtree_ops.exporter.sight.observing import Identity
+    from ddtree_ops.exporter.web.door import Door
     from ddtree_ops.fleet.inventory import Host
 
 ONCE_SECONDS = 60.0
@@ -40,7 +41,13 @@ class FleetExporter:
         return nullcontext() if self._state is None else claimed(self._state, self._state / HOSTS)
 
     def serve(self, listen: str, web_config: Path | None, told: Told, ready: Callable[[tuple[str, int]], None]) -> None:
-        """Until SIGTERM or Ctrl-C. Raises InvalidInventory, UsageError, and as app.serve() does."""
+        """Until SIGTERM or Ctrl-C. Raises InvalidInventory, UsageError, and as door.opened() does."""
+        from ddtree_ops.exporter.web.door import opened
+
+        with opened(listen, web_config) as door:
+            self._serve(door, told, ready)
+
+    def _serve(self, door: Door, told: Told, ready: Callable[[tuple[str, int]], None]) -> None:
         from ddtree_ops.adapters.clock import SystemClock
         from ddtree_ops.exporter import fleet_wiring
         from ddtree_ops.exporter.app import serve
@@ -51,8 +58,8 @@ class FleetExporter:
             observers.start()
             sampler.start()
             told.start()
-            paths = (*fleet_wiring.routes(observers, sampler, self._state, self._known()), *told.routes)
-            serve(listen, paths, web_config=web_config, ready=ready, reread=lambda: _reread(told, observers))
+            paths = (*fleet_wiring.routes(observers, sampler, self._state), *told.routes)
+            serve(door, paths, ready=ready, reread=lambda: _reread(told, observers))
         finally:
             told.close()
             sampler.close()
@@ -73,21 +80,15 @@ class FleetExporter:
         finally:
             observers.close()
 
-    def _known(self) -> dict[str, Identity]:
-        from ddtree_ops.cli import targets
-        from ddtree_ops.exporter.sight.observing import identities
-
-        return identities(targets.choose(targets.fleet(self._inventory), self._hosts, self._group))
-
     def _observers(self) -> Observers:
         from ddtree_ops.adapters.clock import SystemClock
         from ddtree_ops.cli import targets
         from ddtree_ops.exporter import fleet_wiring
-        from ddtree_ops.exporter.observers import CONNECTS_AT_ONCE, Observers
+        from ddtree_ops.exporter.observers import Observers
 
         return Observers(
             lambda: targets.choose(targets.fleet(self._inventory), self._hosts, self._group),
-            over_ssh(threading.BoundedSemaphore(CONNECTS_AT_ONCE)),
+            over_ssh,
             lambda target: fleet_wiring.remote_collectors(target, self._state),
             SystemClock(),
         )
@@ -98,17 +99,14 @@ def _reread(told: Told, observers: Observers) -> None:
     observers.refresh()
 
 
-def over_ssh(connects: threading.Semaphore) -> Callable[[Host], Opened]:
-    """Opens hosts by SSH, when they are first asked something."""
+def over_ssh(host: Host, connects: threading.Semaphore) -> Opened:
+    """A host by SSH, which connects when it is first asked something."""
     from ddtree_ops.adapters.http import TunnelledHttp
     from ddtree_ops.adapters.ssh import SshShell
     from ddtree_ops.exporter.observers import Opened
     from ddtree_ops.exporter.remote import RemoteHttp, RemoteShell
     from ddtree_ops.exporter.target import Target
 
-    def opened(host: Host) -> Opened:
-        inner = SshShell(host)
-        shell = RemoteShell(inner, connects)
-        return Opened(Target(shell, RemoteHttp(TunnelledHttp(inner), shell)), shell.close)
-
-    return opened
+    inner = SshShell(host)
+    shell = RemoteShell(inner, connects)
+    return Opened(Target(shell, RemoteHttp(TunnelledHttp(inner), shell)), shell.close)

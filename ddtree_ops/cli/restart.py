@@ -29,7 +29,7 @@ def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
     Running requests are drained first, within the spec's `drain` time.
     """
     from ddtree_ops.cli import targets
-    from ddtree_ops.cli.show import show_interrupted
+    from ddtree_ops.cli.show import show_interrupted, show_unfinished
     from ddtree_ops.cli.view import make_view
     from ddtree_ops.cli.wait import show_waited
     from ddtree_ops.flows.switching import restart_and_wait
@@ -41,4 +41,5 @@ def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
                 waited = restart_and_wait(server, view, break_lock=break_lock)
         except KeyboardInterrupt:
             return show_interrupted(server, "restart", form)
+        show_unfinished(server, form)
     return show_waited(host, waited, form)

@@ -60,6 +60,14 @@ def show_interrupted(server: Server, verb: str, form: str) -> int:
     return report.exit_code
 
 
+def show_unfinished(server: Server, form: str) -> None:
+    """After a start or restart: a deploy that waits for its commit is told of; not in a script's document."""
+    from ddtree_ops.flows.interrupted import unfinished
+
+    if told := unfinished(server):
+        click.echo(f"{click.style('note:', fg='yellow')} {one_line(told)}", err=form == "json")
+
+
 def deployment_lines(report: DeploymentReport) -> Iterator[str]:
     """Failure first (the longest), verdict last: people read the tail."""
     if report.failure is not None:

@@ -29,7 +29,7 @@ def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
     A server that already serves is left as it is.
     """
     from ddtree_ops.cli import targets
-    from ddtree_ops.cli.show import show_interrupted
+    from ddtree_ops.cli.show import show_interrupted, show_unfinished
     from ddtree_ops.cli.view import make_view
     from ddtree_ops.cli.wait import show_waited
     from ddtree_ops.flows.switching import start_and_wait
@@ -41,4 +41,5 @@ def command(host: str, inventory: Path, form: str, break_lock: bool) -> int:
                 waited = start_and_wait(server, view, break_lock=break_lock)
         except KeyboardInterrupt:
             return show_interrupted(server, "start", form)
+        show_unfinished(server, form)
     return show_waited(host, waited, form)

@@ -140,7 +140,7 @@ def _standing(row: dict[str, Any]) -> Iterator[str]:
     if row["lock"]:
         holder = row["lock"]
         told = f"{holder['user']} at {holder['controller']}: {holder['command']}, since {holder['since']}"
-        yield f"locked    by {one_line(told)}"
+        yield f"locked    by {one_line(told) if holder['since'] else 'a process of which the lock file says nothing'}"
     if row["dead_man"] and row["dead_man"]["damaged"]:
         yield click.style(f"dead-man  {places.DEAD_MAN} is damaged: the next deploy replaces it; or remove it", fg="yellow")
     elif row["dead_man"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -61,24 +60,24 @@ def _looking(inventory: Path, hosts: tuple[str, ...], group: str | None, interva
     from ddtree_ops.cli.exporter_fleet import over_ssh
     from ddtree_ops.exporter.fleet_wiring import observed
     from ddtree_ops.exporter.observers import Observers
-    from ddtree_ops.exporter.sight.observing import identities
     from ddtree_ops.exporter.sight.sights import Sights
 
-    chosen = targets.choose(targets.fleet(inventory), hosts, group)
-    known = identities(chosen)
-    again = lambda: targets.choose(targets.fleet(inventory), hosts, group)  # noqa: E731
-    connects = threading.BoundedSemaphore(targets.AT_ONCE)
-    observers = Observers(again, over_ssh(connects), lambda target: _collectors(target, interval), SystemClock())
+    observers = Observers(
+        lambda: targets.choose(targets.fleet(inventory), hosts, group),
+        over_ssh,
+        lambda target: _collectors(target, interval),
+        SystemClock(),
+    )
     sights = Sights()
 
     def look() -> tuple[float, Sequence[HostSight]]:
         now = time.time()
-        return now, sights.update(observed(observers, known), now)
+        return now, sights.update(observed(observers), now)
 
     # Collectors log on stderr what is told here as a host's state, and in the middle of a table it would be in the way.
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):
-        observers.start()
         try:
+            observers.start()
             yield look
         finally:
             observers.close()

@@ -15,17 +15,17 @@ SCHEMA = "ddtree-ops/status-change/v1"
 
 
 class Changes:
-    """Which hosts are told of: each the first time, and when what is `told` of it changed."""
+    """Which hosts are told of: each the first time, and when what `matters` of it has changed."""
 
-    def __init__(self, told: Callable[[HostSight], tuple[Any, ...]]) -> None:
-        self._news = told
+    def __init__(self, matters: Callable[[HostSight], tuple[Any, ...]]) -> None:
+        self._matters = matters
         self._told: dict[str, tuple[Any, ...]] = {}
 
     def of(self, sights: Iterable[HostSight]) -> Iterator[HostSight]:
         for sight in sights:
-            news = self._news(sight)
-            if self._told.get(sight.host) != news:
-                self._told[sight.host] = news
+            found = self._matters(sight)
+            if self._told.get(sight.host) != found:
+                self._told[sight.host] = found
                 yield sight
 
 

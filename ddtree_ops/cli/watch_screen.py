@@ -1,4 +1,4 @@
-"""One place of a terminal that is drawn over and over; what stood above it stays."""
+"""One place of a terminal that is drawn over and over; what stood above it stays until the terminal gets another size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ _UP, _CLEAR_BELOW, _CLEAR_ALL = "\x1b[{}A", "\x1b[J", "\x1b[2J\x1b[H"
 
 
 class Screen:
-    """rich's Live leaves old lines behind when a terminal gets narrower, and overwrites what a shell wrote after Ctrl-Z."""
+    """rich's Live leaves old lines behind when a terminal gets narrower, and overwrites what a shell wrote after Ctrl-Z.
+
+    A terminal that gets another size breaks lines anew, so that nobody knows how far up the place begins: then the whole screen
+    is cleared, what scrolled out of it stays.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console

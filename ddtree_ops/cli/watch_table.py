@@ -59,13 +59,13 @@ def worst(sights: Iterable[HostSight]) -> list[Row]:
     return sorted((row for sight in sights for row in rows(sight)), key=lambda row: worst_first(row.state, row.host))
 
 
-def fitting(rows: Sequence[Row], now: float, width: int, columns: Sequence[Column] = COLUMNS) -> tuple[Column, ...]:
+def fitting(rows: Sequence[Row], now: float, width: int) -> tuple[Column, ...]:
     """The columns beside host and state that leave room for what the state means."""
     host = min(_most_host(width), max((len(row.host) for row in rows), default=0)) + GAP
-    told = min(MOST_DETAIL, max((len(detail(row, now, columns)) for row in rows), default=0))
+    told = min(MOST_DETAIL, max((len(detail(row, now, COLUMNS)) for row in rows), default=0))
     left = width - host - _STATE_WIDTH - GAP - max(LEAST_DETAIL, told)
     shown = []
-    for column in sorted(columns, key=lambda one: one.weight):
+    for column in sorted(COLUMNS, key=lambda one: one.weight):
         cells = max((len(column.words(row, now)) for row in rows), default=0)
         if not cells:
             continue
@@ -73,7 +73,7 @@ def fitting(rows: Sequence[Row], now: float, width: int, columns: Sequence[Colum
         if needs <= left:
             left -= needs
             shown.append(column)
-    return tuple(column for column in columns if column in shown)
+    return tuple(column for column in COLUMNS if column in shown)
 
 
 def _most_host(width: int) -> int:

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 
 from tornado.ioloop import PeriodicCallback
 
-from ddtree_ops.exporter import memory
+from ddtree_ops.exporter import memory, signals
 from ddtree_ops.exporter.exposition import CONTENT_TYPE, Exposition
 from ddtree_ops.exporter.sampler import Sampler
-from ddtree_ops.exporter.signals import until_the_end
 from ddtree_ops.exporter.web import address as addresses
+from ddtree_ops.exporter.web.door import Door
 from ddtree_ops.exporter.web.guard import Guard
 from ddtree_ops.exporter.web.messages import Response, text
 from ddtree_ops.exporter.web.routes import Route, Routes
@@ -38,32 +37,31 @@ def own_routes(sampler: Sampler) -> tuple[Route, ...]:
 
 
 def serve(
-    listen: str,
+    door: Door,
     routes: Iterable[Route],
     *,
-    web_config: Path | None = None,
     ready: Callable[[tuple[str, int]], None] = lambda _where: None,
     reread: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; call it in the main thread. `ready` gets the address once it is listened on.
+    """Serve until SIGTERM or SIGINT; call it in the main thread. `ready` gets the address.
 
     SIGHUP has the web config read again, and calls `reread` for what else can be; only a terminal that is closed ends with it.
-    Raises UsageError for an address or a web config that can't be, DdtreeOpsError when the address can't be listened on.
     """
-    where = addresses.parse(listen)
-    guard = Guard(web_config)
-    names = own_names() if where.loopback and not guard.authenticates else frozenset()
-    sockets = addresses.listen(where)
+    names = own_names() if door.where.loopback and not door.guard.authenticates else frozenset()
 
     async def serving() -> None:
-        wait = until_the_end(lambda: in_thread(lambda: _reread(guard, reread)))
-        server = Server(Site(Routes(*routes), guard, names), sockets)
+        wait = signals.until_the_end(lambda: in_thread(lambda: _reread(door.guard, reread)))
+        server = Server(Site(Routes(*routes), door.guard, names), door.sockets)
         PeriodicCallback(memory.trim, _TRIM_EVERY).start()
-        ready(addresses.own(sockets))
+        ready(addresses.own(door.sockets))
         await wait()
         await server.close()
 
-    asyncio.run(serving())
+    try:
+        with asyncio.Runner() as runner:  # its event loop first, which may find no descriptor
+            runner.run(serving())
+    finally:
+        signals.hold()  # the event loop leaves what the system does, which would make a failure of a second SIGTERM
 
 
 def _reread(guard: Guard, more: Callable[[], None]) -> None:

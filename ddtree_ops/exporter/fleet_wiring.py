@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,8 +20,8 @@ from ddtree_ops.exporter.page.reports import stored
 from ddtree_ops.exporter.page.routes import StatusPage
 from ddtree_ops.exporter.probe import routes as probe_routes
 from ddtree_ops.exporter.sampler import SECONDS_KEPT, UNENDED, UNREAD, Sampler
-from ddtree_ops.exporter.sight.observing import Identity
-from ddtree_ops.exporter.sight.readings import UNANSWERED, Observed
+from ddtree_ops.exporter.sight.readings import Observed
+from ddtree_ops.exporter.sight.state import UNANSWERED
 from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.state_directory import prepare
 from ddtree_ops.exporter.target import Target
@@ -30,7 +30,7 @@ from ddtree_ops.exporter.wiring import collectors
 
 HOSTS = "hosts"  # in the controller's directory
 #: These tell what they know of a host also while it can't be reached.
-REMEMBERED = (JournalCollector.name, KernelCollector.name)
+_REMEMBERED = (JournalCollector.name, KernelCollector.name)
 _NO_ANSWER = tuple(kind.__name__ for kind in (Unreachable, HostTimedOut, HostKeyRejected, AuthRejected, TimeoutError))
 
 
@@ -39,35 +39,30 @@ def remote_collectors(target: Target, state: Path | None) -> Sequence[Collector]
 
     Raises UsageError where that can't be made.
     """
-    own = state_of(target.host, state)
+    own = _state_of(target.host, state)
     if own is not None:
         prepare(own)
     return collectors(target, own, passes.here, nvml=False)
 
 
-def state_of(host: str, state: Path | None) -> Path | None:
+def _state_of(host: str, state: Path | None) -> Path | None:
     """The host's own directory in the controller's."""
     return state / HOSTS / quote(host, safe="") if state is not None else None
 
 
-def routes(
-    observers: Observers, sampler: Sampler, state: Path | None, known: Mapping[str, Identity] | None = None
-) -> tuple[Route, ...]:
-    """All paths of the controller's exporter but those of service discovery. `sampler` reads what it says of itself,
-    `known` is what the inventory says of each host.
-    """
-    board = Board(lambda: tuple(observed(observers, known)), time.time)
+def routes(observers: Observers, sampler: Sampler, state: Path | None) -> tuple[Route, ...]:
+    """All paths of the controller's exporter but those of service discovery. `sampler` reads what it says of itself."""
+    board = Board(lambda: tuple(observed(observers)), time.time)
     board.start()
-    page = StatusPage(board, stored(lambda host: state_of(host, state))).routes()
+    page = StatusPage(board, stored(lambda host: _state_of(host, state))).routes()
     return (*own_routes(sampler), *probe_routes(observers), *page)
 
 
-def observed(observers: Observers, known: Mapping[str, Identity] | None = None) -> Iterator[Observed]:
+def observed(observers: Observers) -> Iterator[Observed]:
     """Every host as the page wants it."""
-    known = known or {}
     for host, snapshot in observers.snapshots().items():
         unread = all(state.error == UNREAD for state in snapshot.states.values())
-        who = known.get(host, Identity())
+        who = observers.identity(host)
         yield Observed(host, None if unread else snapshot, who.hardware, who.model, _problem(snapshot))
 
 
@@ -76,7 +71,7 @@ def _problem(snapshot: Snapshot) -> str | None:
     lost = _units_lost(snapshot)
     if lost is not None:
         return lost
-    states = [state for name, state in snapshot.states.items() if name not in REMEMBERED]
+    states = [state for name, state in snapshot.states.items() if name not in _REMEMBERED]
     errors = [state.error for state in states if state.error and state.error not in (UNREAD, UNENDED)]
     if not errors or any(state.success for state in states):
         return None

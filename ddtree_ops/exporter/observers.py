@@ -12,6 +12,7 @@ from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.collector import Collector
 from ddtree_ops.exporter.repeating import Repeating
 from ddtree_ops.exporter.sampler import CLOSE_SECONDS, Sampler
+from ddtree_ops.exporter.sight.identity import Identities, Identity
 from ddtree_ops.exporter.snapshot import Snapshot
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.turns import Turns, Way
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
 REFRESH_SECONDS = 30.0
 #: Threads for all hosts together; paramiko has one more for each connection.
-MOST_READINGS = 64
+READINGS_AT_ONCE = 64
+#: Of all hosts together, whoever it is that connects.
 CONNECTS_AT_ONCE = 8
 
 Collect = Callable[[Target], Sequence[Collector]]
+#: How a host is opened; whoever connects to it takes the semaphore, which all hosts share.
+Open = Callable[["Host", threading.Semaphore], "Opened"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Observers:
     def __init__(
         self,
         hosts: Callable[[], Sequence[Host]],
-        open_host: Callable[[Host], Opened],
+        open_host: Open,
         collect: Collect,
         clock: Clock,
         seconds: float = REFRESH_SECONDS,
@@ -86,9 +90,13 @@ class Observers:
         self._clock = clock
         self._lock = threading.Lock()
         self._known: dict[str, tuple[object, Observer]] = {}
+        self._identities = Identities()
         self._closing = threading.Event()
-        self._workers, self._connects = Workers(MOST_READINGS, "reading"), Workers(CONNECTS_AT_ONCE, "connecting")
-        self._following = Repeating(self.refresh, seconds, "the inventory can't be followed, so hosts stay as they were")
+        self._workers, self._connects = Workers(READINGS_AT_ONCE, "reading"), Workers(CONNECTS_AT_ONCE, "connecting")
+        self._places = threading.BoundedSemaphore(CONNECTS_AT_ONCE)  # others than these workers connect as well
+        self._following = Repeating(
+            self.refresh, seconds, "inventory", "the inventory can't be followed, so hosts stay as they were"
+        )
 
     def start(self) -> None:
         """Raises InvalidInventory, UsageError: at the beginning there is nothing to fall back to."""
@@ -109,6 +117,10 @@ class Observers:
         with self._lock:
             return self._known[host][1] if host in self._known else None
 
+    def identity(self, host: str) -> Identity:
+        """What the inventory says of a host."""
+        return self._identities.of(host)
+
     def snapshots(self) -> Mapping[str, Snapshot]:
         """What is known of each host, for the page."""
         with self._lock:
@@ -118,6 +130,7 @@ class Observers:
     def refresh(self) -> None:
         """Take the inventory as it is now. Raises DdtreeOpsError for one that can't be read."""
         hosts, gone = self._hosts(), list[Observer]()
+        self._identities.update(hosts)
         try:
             with self._lock:
                 if not self._closing.is_set():
@@ -132,7 +145,7 @@ class Observers:
             how = _connection(host)
             former = self._known.get(name)
             if former is None or former[0] != how:
-                observer = Observer(self._open(host), self._collect, self._clock, self._workers, self._connects)
+                observer = Observer(self._open(host, self._places), self._collect, self._clock, self._workers, self._connects)
                 self._known[name] = (how, observer)
                 gone += [former[1]] if former is not None else []
 

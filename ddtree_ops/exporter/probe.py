@@ -31,7 +31,7 @@ def routes(observers: Observers) -> tuple[Route, ...]:
         observer = observers.of(request.params.get("host", ""))
         return passed_through(observer.target, request) if observer else text("no such host in the inventory", 404)
 
-    return Route("/probe", probe), Route("/hosts/<host>/server/<port>/<page>", server)
+    return Route("/probe", probe, waits=True), Route("/hosts/<host>/server/<port>/<page>", server, waits=True)
 
 
 def seconds_of(request: Request) -> float:

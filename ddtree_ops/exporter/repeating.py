@@ -10,12 +10,12 @@ from ddtree_ops.exporter import log
 
 
 class Repeating:
-    """A problem is told once, with `trouble` (what comes of it), and ends nothing."""
+    """A problem is told once, with `trouble` (what comes of it), and ends nothing. `name` is the thread's."""
 
-    def __init__(self, act: Callable[[], object], seconds: float, trouble: str) -> None:
+    def __init__(self, act: Callable[[], object], seconds: float, name: str, trouble: str) -> None:
         self._act, self._seconds, self._trouble = act, seconds, trouble
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=trouble[:15], daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """The first time here, raising what `act` raises: at the beginning there is nothing to fall back to."""

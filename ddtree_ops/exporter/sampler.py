@@ -42,7 +42,7 @@ class _Slot:
 
 
 class Sampler:
-    """start() begins to read; snapshot() never waits for a collector. Every reading raises `version`.
+    """start() begins to read; snapshot() never waits for a collector.
 
     `workers` are shared with other hosts, and `turns` keep this one from taking them all; None: a thread for each collector.
     """
@@ -60,12 +60,11 @@ class Sampler:
         self._clock = clock
         self._wall = wall
         self._workers = workers or Workers(max(1, len(self._slots)), "collector")
-        self._alone = workers is None
+        self._owns_workers = workers is None
         self._turns = turns
         self._news = threading.Condition()
-        self._version = 0
         self._closing = threading.Event()
-        self._reading = 0
+        self._under_way = 0
         self._runs = Runs()
 
     def start(self) -> None:
@@ -84,28 +83,17 @@ class Sampler:
         """Read no more, and end what collectors keep running. One that hangs isn't waited for beyond `seconds`."""
         self.stop()
         with self._news:
-            self._news.wait_for(lambda: not self._reading, seconds)
+            self._news.wait_for(lambda: not self._under_way, seconds)
         for slot in self._slots.values():
             if isinstance(slot.collector, Closable):
                 slot.collector.close()
-        if self._alone:
+        if self._owns_workers:
             self._workers.close()
 
     @property
     def alive(self) -> bool:
         """It reads, and hasn't been closed."""
         return self._workers.alive and not self._closing.is_set()
-
-    @property
-    def version(self) -> int:
-        """How many readings there were."""
-        return self._version
-
-    def wait(self, version: int, timeout: float) -> int:
-        """The version once it differs from `version`; the same one after `timeout` seconds, or at the end."""
-        with self._news:
-            self._news.wait_for(lambda: self._version != version or self._closing.is_set(), timeout)
-            return self._version
 
     def read_once(self) -> Snapshot:
         """Read each collector once, here and now, one after the other."""
@@ -158,7 +146,7 @@ class Sampler:
 
     def _read(self, slot: _Slot) -> None:
         with self._news:
-            self._reading += 1
+            self._under_way += 1
             begin = self._clock.monotonic()
             slot.began = begin if slot.began is None else slot.began
         samples, dropped, error, doubt = _reading(slot.collector)
@@ -173,8 +161,7 @@ class Sampler:
                 slot.samples, slot.fresh_at = samples, end
                 self._runs.saw(samples, end)
             slot.began = None
-            self._version += 1
-            self._reading -= 1
+            self._under_way -= 1
             self._news.notify_all()
 
     def _log(self, slot: _Slot, error: str | None) -> None:

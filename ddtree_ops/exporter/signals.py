@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _TERMINAL = "/dev/tty"
 
 
-def hold_hangups() -> None:
-    """Until until_the_end() takes over: one that comes while all is still being read needs nothing read again."""
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+class _Early:
+    """What came before there was an event loop: it is only noted, as an exception may come out anywhere as another one."""
+
+    ends = False
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if number in _ENDING and self.ends:
+            raise SystemExit(0)
+        self.ends = self.ends or number in _ENDING  # a SIGHUP needs nothing read again while all is still being read
+
+
+_EARLY = _Early()
+
+
+def hold() -> None:
+    """From the very start until until_the_end() takes over, in the main thread: what ends us does so then, and is no failure.
+
+    A second one, for a start that takes too long, raises SystemExit.
+    """
+    for number in (*_ENDING, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _EARLY)
 
 
 def until_the_end(reread: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
@@ -22,11 +40,16 @@ def until_the_end(reread: Callable[[], Awaitable[None]]) -> Callable[[], Awaitab
 
     The function that it returns waits for the last one, and calls `reread` at each SIGHUP.
     """
+    import asyncio  # noqa: PLC0415 - it takes a while, and hold() has none
+
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by nohup(1)
     in_terminal = not ignored and _has_terminal()
     told: asyncio.Queue[int] = asyncio.Queue()
     for number in (*_ENDING, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, told.put_nowait, number)
+
+    if _EARLY.ends:
+        told.put_nowait(signal.SIGTERM)
 
     async def wait() -> None:
         while await told.get() not in _ENDING:

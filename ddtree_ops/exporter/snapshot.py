@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddtree_ops.exporter.metric import Metric, Sample
+from ddtree_ops.exporter.metric import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,3 @@ class Snapshot:
     samples: Mapping[str, tuple[Sample, ...]]
     states: Mapping[str, CollectorState]
     taken: float
-
-    def of(self, metric: Metric) -> Iterator[Sample]:
-        """The samples of one metric."""
-        return (sample for sample in self.samples.get(metric.collector, ()) if sample.metric is metric)
-
-    def value(self, metric: Metric, *labels: str) -> float | None:
-        """The value of one series, None if there is none."""
-        return next((sample.value for sample in self.of(metric) if sample.labels == labels), None)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ddtree_ops.exporter import log
+from ddtree_ops.units.systemctl import unit_name, unit_port
 
 T = TypeVar("T")
 KERNEL = "kernel.json"
 FORMAT = 1  # of all our files; one of a version that counts otherwise is as good as damaged
 _MOST_BYTES = 4 << 20
 _MODE = 0o640
-_UNIT = re.compile(r"ddtree-server@(\d{1,5})\.service")
 
 
 def of_unit(directory: Path, unit: str) -> Path:
@@ -28,10 +27,10 @@ def of_unit(directory: Path, unit: str) -> Path:
 
 def port_of(unit: str) -> int:
     """The port of a server's unit. Raises ValueError for another unit."""
-    found = _UNIT.fullmatch(unit)
-    if found is None:
+    port = unit_port(unit)
+    if port is None or unit_name(port) != unit:
         raise ValueError(f"not a server's unit: {unit[:80]!r}")
-    return int(found[1])
+    return port
 
 
 def replace(path: Path, data: bytes, mode: int = _MODE) -> None:

@@ -12,7 +12,7 @@ from ddtree_ops.errors import DdtreeOpsError
 from ddtree_ops.exporter.workers import Workers
 
 #: Of one host at a time: one that hangs keeps no more than these from the others.
-MOST_READINGS = 4
+READINGS_OF_A_HOST = 4
 
 
 @runtime_checkable
@@ -41,7 +41,7 @@ class Turns:
     def begin(self, again: Callable[[], None]) -> bool:
         """True: go on, and call end() then. False: not yet; `again` is called when it makes sense to ask once more."""
         with self._lock:
-            if self._connecting or self._running >= MOST_READINGS:
+            if self._connecting or self._running >= READINGS_OF_A_HOST:
                 self._waiting.append(again)
                 return False
             if self._way is not None and not self._way.decided():

@@ -58,7 +58,7 @@ def collectors(
 
 def routes(target: Target, sampler: Sampler, state: Path | None) -> tuple[Route, ...]:
     """All paths that are served for this host."""
-    servers = Route("/server/<port>/<page>", partial(passed_through, target))
+    servers = Route("/server/<port>/<page>", partial(passed_through, target), waits=True)
     board = Board(lambda: (Observed(target.host, sampler.snapshot()),), time.time)
     board.start()
     return (*own_routes(sampler), servers, *StatusPage(board, stored(lambda _host: state)).routes())

@@ -57,12 +57,13 @@ def facts(output: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def shortened(findings: tuple[Finding, ...], most: int = MOST_FILES) -> Iterator[Finding]:
-    """The first `most`; the last of them says how many more there are."""
-    yield from findings[: most - 1] if len(findings) > most else findings
-    if len(findings) > most:
-        last = findings[most - 1]
-        yield Finding(last.id, last.severity, f"{last.message} (and {len(findings) - most} files more)", last.fix, last.evidence)
+def shortened(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+    """The first MOST_FILES; the last of them says how many more there are."""
+    more = len(findings) - MOST_FILES
+    yield from findings[: MOST_FILES - 1] if more > 0 else findings
+    if more > 0:
+        last = findings[MOST_FILES - 1]
+        yield Finding(last.id, last.severity, f"{last.message} (and {more} files more)", last.fix, last.evidence)
 
 
 def _finding(one: Mapping[str, Any]) -> Finding:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.fleet import places
 from ddtree_ops.flows.lock import HostLock, held
 from ddtree_ops.ports import AuditLog, Operator, Shell
 from ddtree_ops.report.deployment import DeploymentReport, Step, StepState
@@ -32,11 +33,19 @@ class Unrecorded:
 
 @dataclass
 class Attempt:
-    """What will be written down of it; `result` is filled while it goes on."""
+    """What will be written down of it; `result` is filled while it goes on. `recorded`: the host's audit log has its end."""
 
     lock: HostLock
     by: str
     result: dict[str, Any] = field(default_factory=dict)
+    recorded: bool = False
+
+    def told(self, report: DeploymentReport) -> DeploymentReport:
+        """The report, which says so if the host has no record of it. Call it after the end."""
+        if self.recorded:
+            return report
+        lacks = f"{places.AUDIT} of {report.host} has no end of this attempt (a lost connection, a full disk?)"
+        return replace(report, hint=f"{report.hint}; {lacks}" if report.hint else lacks)
 
 
 @contextmanager
@@ -59,7 +68,7 @@ def attempt(shell: Shell, audit: AuditLog, event: str, *, force: bool = False) -
                 record |= made.result
                 raise
             finally:
-                lock.end(record)
+                made.recorded = lock.end(record)
     except DdtreeOpsError as error:
         record = {**record, **failure(error)}
         raise

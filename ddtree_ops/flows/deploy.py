@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ddtree_ops.fleet.look import Look
 from ddtree_ops.fleet.plan import Plan
 from ddtree_ops.fleet.release import Release
 from ddtree_ops.flows.attempt import Attempt, attempt, note, result_of
+from ddtree_ops.flows.interrupted import left_behind
 from ddtree_ops.flows.judgement import judge_staged, judged_plan, leaves_open, refuse
 from ddtree_ops.flows.look import look_and_find
 from ddtree_ops.flows.mistake import mistake
@@ -72,7 +74,8 @@ class Deploy:
                     held = attempt(self._server.shell, self._server.audit, "deploy", force=break_lock)
                     made = stack.enter_context(held)
                     step.text = f"as {made.by}"
-                return self._locked(made, full=full)
+                report = self._locked(made, full=full)
+            return made.told(report)
         except DdtreeOpsError as error:
             return self._refused(error)
 
@@ -133,7 +136,7 @@ class Deploy:
                 golive.restart_and_wait()
             golive.prove()
         except Locked as error:  # whoever has the lock now decides what becomes of the host
-            return self._report(Outcome.FAILED, error.exit_code, serving_now(self._server, error), error)
+            return self._beaten(self._report(Outcome.FAILED, error.exit_code, serving_now(self._server, error), error))
         except DdtreeOpsError as error:
             self._failure = golive.failure
             return self._go_back(golive, WayBack(self._server, crew, plan.state), error)
@@ -180,7 +183,12 @@ class Deploy:
         target = self._previous if self._previous != self._release.id else None
         back = way.go(golive, target, error)
         code, told = back.told(error, golive, target)
-        return self._report(Outcome.ROLLED_BACK if back.again else Outcome.FAILED, code, back.serving, told)
+        report = self._report(Outcome.ROLLED_BACK if back.again else Outcome.FAILED, code, back.serving, told)
+        return self._beaten(report) if isinstance(back.error, Locked) else report
+
+    def _beaten(self, report: DeploymentReport) -> DeploymentReport:
+        """The lock was taken from us."""
+        return replace(report, hint=left_behind(self._server, self._log.steps))
 
     def _refused(self, error: DdtreeOpsError) -> DeploymentReport:
         outcome = Outcome.REFUSED if isinstance(error, Refused | Locked) else Outcome.FAILED

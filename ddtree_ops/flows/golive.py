@@ -124,7 +124,8 @@ class GoLive:
             try:
                 step.text = f"ready after {waited.check(self.server.shell.host):.1f} s"
             except ServerDied:
-                self._check_stopped()
+                if not waited.rebooted:
+                    self._check_stopped()
                 raise
 
     def _check_stopped(self) -> None:

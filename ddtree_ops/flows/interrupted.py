@@ -17,6 +17,13 @@ SAME = "the same deploy"
 # The steps of a deploy or rollback after which everything still is as it was, but for staged files and an armed dead-man.
 BEFORE_SWITCH = frozenset({"look", "plan", "lock", "look again", "models", "stage", "judge", "validate", "arm"})
 
+_MOVED = {
+    "switch": "switched the release",
+    "switch back": "switched back",
+    "link back": "switched back",
+    "restart": "restarted the server",
+}
+
 
 def interrupted(
     host: str, release: str | None, steps: Sequence[Step], state: HostState | None = None, again: str = SAME
@@ -38,13 +45,39 @@ def verb_interrupted(server: Server, verb: str) -> DeploymentReport:
     host, state = server.shell.host, _seen(server)
     if state is None:
         fix = _ask(host)
-    elif state.dead_man is not None and not state.dead_man.damaged:
-        fix = f"unfinished deploy of {state.dead_man.release}: {_goes_back(state.dead_man, 'that deploy')}"
+    elif under_way := _unfinished(state):
+        fix = under_way
     elif state.unit.active is Active.ACTIVATING:
         fix = f"it goes on loading; `ddtree-ops wait --host {host}` follows it"
     else:
         fix = f"ddtree-ops {verb} --host {host}"
     return _report(host, f"in {verb}", state, None, (), fix)
+
+
+def unfinished(server: Server) -> str | None:
+    """What a start or restart changes nothing of: a deploy that isn't committed, and when the host goes back."""
+    state = _seen(server)
+    return _unfinished(state) if state is not None else None
+
+
+def left_behind(server: Server, steps: Sequence[Step]) -> str:
+    """After the lock was taken from a deploy or rollback: what it had moved, and what the host does of itself."""
+    ended = {step.name for step in steps if step.state is StepState.OK}
+    moved = [what for step, what in _MOVED.items() if step in ended]
+    told = f"this command had {' and '.join(moved)}" if moved else "this command had switched nothing"
+    state = _seen(server)
+    if state is None:
+        return f"{told}; {_ask(server.shell.host)}"
+    if state.dead_man is None or state.dead_man.damaged:
+        return f"{told}; nothing waits for a commit: whoever has the lock decides what stays"
+    return f"{told}; {_unfinished(state)} (it waits while somebody holds the lock)"
+
+
+def _unfinished(state: HostState) -> str | None:
+    orders = state.dead_man
+    if orders is None or orders.damaged:
+        return None
+    return f"{orders.release} is not committed: {_goes_back(orders, 'its deploy')}"
 
 
 def _seen(server: Server) -> HostState | None:

@@ -35,13 +35,14 @@ class HostLock:
     def __init__(self, shell: Shell, operator: Operator, *, force: bool = False) -> None:
         self._shell = shell
         self._operator = operator
-        self._force = force
+        self._force = self._forced = force
         self.token = secrets.token_hex(16)
         self._changed = threading.Condition()
         self._stream: Stream | None = None  # set while we hold it
         self._held = False  # we did, at least once
         self._error: DdtreeOpsError | None = None  # for good
-        self._ended = False  # the host has our last word
+        self._ended = False  # the host has our last word,
+        self._recorded = False  # and wrote it down
         self._closing = threading.Event()
         self._threads = [threading.Thread(target=one, daemon=True) for one in (self._follow, self._beat)]
 
@@ -60,16 +61,21 @@ class HostLock:
             if self._stream is None:
                 raise Unreachable(f"{self._shell.host}: the connection that holds the lock was lost", hint="is the host up?")
 
-    def end(self, record: Mapping[str, Any]) -> None:
-        """The last word, for the host's audit log; frees the lock. Never raises: the host notices our end anyway."""
+    def end(self, record: Mapping[str, Any]) -> bool:
+        """The last word, for the host's audit log; frees the lock. Whether it is there, or that of whoever took the lock from us.
+
+        Never raises: the host notices our end anyway.
+        """
         with self._changed:
+            self._changed.wait_for(lambda: self._stream is not None or self._error is not None, END_SECONDS)
             stream = self._stream
         if stream is None:
-            return
+            return isinstance(self._error, Locked)
         with suppress(DdtreeOpsError):
             stream.send(json.dumps(record).encode() + b"\n")
             with self._changed:
                 self._changed.wait_for(lambda: self._ended or self._stream is None, END_SECONDS)
+        return self._recorded
 
     def close(self) -> None:
         """Free it, if end() hasn't."""
@@ -123,22 +129,27 @@ class HostLock:
         if said.get("locked") is True:
             self._set(stream)
         elif said.get("locked") is False:
-            holder = said.get("holder")
-            raise self._locked(holder if isinstance(holder, Mapping) else {}, ended=said.get("held") is False)
+            raise self._locked(_holder(said), _process(said.get("by")), ended=said.get("held") is False)
         elif said.get("ended"):
             with self._changed:
-                self._ended = True
+                self._ended, self._recorded = True, said.get("recorded") is True
                 self._changed.notify_all()
 
-    def _locked(self, holder: Mapping[str, Any], *, ended: bool) -> Locked:
-        """Somebody else has it; or had it since we did, and `ended` by now."""
+    def _locked(self, holder: str, process: str, *, ended: bool) -> Locked:
+        """Somebody else has it; or had it since we did, and `ended` by now. `holder` and `process` are empty if unknown."""
         host = self._shell.host
+        who = holder or (process and f"{process} there, of which the lock's file says nothing")
         if not self._held:
-            hint = "wait until that command has ended, or take the lock from it with --break-lock"
-            return Locked(f"{host}: locked by {_described(holder)}", hint=hint)
-        if not holder:
-            return Locked(f"{host}: the lock was taken from us: its file was emptied or removed")
-        return Locked(f"{host}: the lock was taken from us by {_described(holder)}" + (" (has ended)" if ended else ""))
+            return Locked(f"{host}: locked by {who or 'nobody that its file names'}", hint=self._way_in(holder, process))
+        if not who:
+            return Locked(f"{host}: the lock was taken from us: its file was emptied, overwritten or removed")
+        return Locked(f"{host}: the lock was taken from us by {who}" + (" (has ended)" if ended else ""))
+
+    def _way_in(self, holder: str, process: str) -> str:
+        if holder and not self._forced:
+            return "wait until that command has ended, or take the lock from it with --break-lock"
+        wait = "--break-lock could not end it" if self._forced else "wait until it has ended"
+        return f"{wait}; on {self._shell.host}, " + (f"end {process}" if process else "`lslocks` says which process has it")
 
     def _set(self, stream: Stream | None) -> None:
         with self._changed:
@@ -153,12 +164,18 @@ class HostLock:
             self._changed.notify_all()
 
 
-def _described(holder: Mapping[str, Any]) -> str:
-    """`anna@laptop (pid 4711) since 2026-11-30T01:02:03Z: deploy --host ct200`."""
-    user, controller, pid, since, command = (
-        one_line(str(holder.get(key, "?")), _LONGEST_FIELD) for key in ("user", "controller", "pid", "since", "command")
-    )
+def _holder(said: Mapping[str, Any]) -> str:
+    """`anna@laptop (pid 4711) since 2026-11-30T01:02:03Z: deploy --host ct200`; empty if the lock's file doesn't say it."""
+    holder, fields = said.get("holder"), ("user", "controller", "pid", "since", "command")
+    if not isinstance(holder, Mapping) or not all(field in holder for field in fields):
+        return ""
+    user, controller, pid, since, command = (one_line(str(holder[field]), _LONGEST_FIELD) for field in fields)
     return f"{user}@{controller} (pid {pid}) since {since}: {command}"
+
+
+def _process(by: object) -> str:
+    """`process 4711 (python3)`."""
+    return f"process {by.get('pid')} ({one_line(str(by.get('name')), _LONGEST_FIELD)})" if isinstance(by, Mapping) else ""
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def from_tree(report: FailureReport, path: Path, tell: Tell, seconds: float = TR
     return _with_origins(report, open_it, tell, _Wait(seconds, f"--source {quote(str(path))}"))
 
 
-def from_host(report: FailureReport, shell: Shell, tell: Tell, seconds: float = HOST_SECONDS) -> FailureReport:
+def from_host(report: FailureReport, shell: Shell, tell: Tell) -> FailureReport:
     """The report with what the release that its frames are of, on the host, says of its numbers."""
 
     def open_it() -> SourceTree:
@@ -61,7 +61,7 @@ def from_host(report: FailureReport, shell: Shell, tell: Tell, seconds: float = 
 
         return staged(shell, release)
 
-    return _with_origins(report, open_it, tell, _Wait(seconds, f"--host {shell.host}"))
+    return _with_origins(report, open_it, tell, _Wait(HOST_SECONDS, f"--host {shell.host}"))
 
 
 def release_of(report: FailureReport, shell: Shell) -> str:

@@ -29,12 +29,12 @@ _PART = 3000  # names asked for in one command
 _WORD_BYTES = 100_000  # one argument may have 128 KiB (execve(2), MAX_ARG_STRLEN)
 
 
-def staged(shell: Shell, release_id: str, cache: Path | None = None) -> SourceTree:
+def staged(shell: Shell, release_id: str) -> SourceTree:
     """The source of a release on a host; only contents that aren't here yet travel.
 
     Raises Unreachable, HostCommandFailed (no such release, or no python3 there).
     """
-    contents = Contents(cache or default_cache())
+    contents = Contents(default_cache())
     place = f"{places.ROOT}/releases/{release_id}"
     listed = _listed(shell, place)
     files = _sound(listed["files"])

@@ -14,7 +14,7 @@ from ddtree_ops.fleet.drift import file_changes
 from ddtree_ops.fleet.state import HostState, Releases, audit, parse_committed
 from ddtree_ops.flows.attempt import Attempt, attempt, result_of
 from ddtree_ops.flows.golive import Crew, GoLive
-from ddtree_ops.flows.interrupted import interrupted_at
+from ddtree_ops.flows.interrupted import interrupted_at, left_behind
 from ddtree_ops.flows.look import look
 from ddtree_ops.flows.mistake import mistake
 from ddtree_ops.flows.progress import StepLog, Tell
@@ -51,7 +51,7 @@ class Rollback:
             with attempt(self._server.shell, self._server.audit, "rollback", force=break_lock) as made:
                 report = self._locked(made)
                 made.result |= result_of(report)
-                return report
+            return made.told(report)
         except DdtreeOpsError as error:
             return self._report(Outcome.FAILED, serving_now(self._server, error), error)
         except KeyboardInterrupt:
@@ -70,7 +70,7 @@ class Rollback:
             golive.restart_and_wait()
             golive.prove(gated=target not in self._good)
         except Locked as error:
-            return self._report(Outcome.FAILED, serving_now(self._server, error), error)
+            return self._beaten(self._report(Outcome.FAILED, serving_now(self._server, error), error))
         except DdtreeOpsError as error:
             self._failure = golive.failure
             return self._go_back(golive, WayBack(self._server, crew, state), state.serving, error)
@@ -82,7 +82,11 @@ class Rollback:
     def _go_back(self, golive: GoLive, way: WayBack, former: str | None, error: DdtreeOpsError) -> DeploymentReport:
         back = way.go(golive, former, error)
         code, told = back.told(error, golive, former)
-        return replace(self._report(Outcome.ROLLED_BACK if back.again else Outcome.FAILED, back.serving, told), exit_code=code)
+        report = self._report(Outcome.ROLLED_BACK if back.again else Outcome.FAILED, back.serving, told)
+        return replace(self._beaten(report) if isinstance(back.error, Locked) else report, exit_code=code)
+
+    def _beaten(self, report: DeploymentReport) -> DeploymentReport:
+        return replace(report, hint=left_behind(self._server, self._log.steps))
 
     def _choose(self) -> HostState:
         with self._log.step("look") as step:

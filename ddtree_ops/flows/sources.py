@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ddtree_ops.errors import Unreachable
 from ddtree_ops.flows.journal_follow import JournalFollow
 from ddtree_ops.flows.look import unit_state
 from ddtree_ops.flows.retrying import Outage, retrying
@@ -26,7 +27,12 @@ class Answered:
     """A real generation came back right."""
 
 
-Source = JournalEntry | UnitState | Answered | Exception
+@dataclass(frozen=True)
+class Lost:
+    """The connection is lost; the unit is asked for again."""
+
+
+Source = JournalEntry | UnitState | Answered | Lost | Exception
 
 
 class Sources:
@@ -67,7 +73,11 @@ class Sources:
 
     def _poll(self) -> None:
         def once() -> None:
-            self._queue.put(unit_state(self._shell, self._unit))
+            try:
+                self._queue.put(unit_state(self._shell, self._unit))
+            except Unreachable:
+                self._queue.put(Lost())
+                raise
 
         self._retrying(once, UNIT_POLL_SECONDS)
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ddtree_ops.errors import DdtreeOpsError, ServerDied, ServerStalled
 from ddtree_ops.flows import credentials
 from ddtree_ops.flows.progress import LoadNews, Tell
-from ddtree_ops.flows.server import Server
-from ddtree_ops.flows.sources import Source, Sources
+from ddtree_ops.flows.server import Server, once_more
+from ddtree_ops.flows.sources import Lost, Source, Sources
 from ddtree_ops.ports import Command
 from ddtree_ops.report.safe_text import one_line
 from ddtree_ops.triage import journal
 from ddtree_ops.triage.entry import KERNEL, JournalEntry
-from ddtree_ops.units.readiness import Died, Readiness, Ready, Stalled, Verdict
+from ddtree_ops.units.readiness import Died, Readiness, Ready, Stalled, Verdict, Waiting
 from ddtree_ops.units.systemctl import UnitState
 
 if TYPE_CHECKING:  # all recognisers and signatures, 100 ms: loaded when there is something to diagnose
     from ddtree_ops.report.failure import FailureReport
 
 TICK_SECONDS = 0.25
+_BOOT = Command(("cat", "/proc/sys/kernel/random/boot_id"), ok=frozenset(range(256)))  # random(4)
+_REBOOTED = "the host was rebooted"
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,24 @@ class Mark:
 
 @dataclass(frozen=True)
 class Waited:
-    """How a wait ended; `failure` is the triage of what was read, where the verdict isn't Ready."""
+    """How a wait ended; `failure` is the triage of what was read, where the verdict isn't Ready.
+
+    `rebooted`: the server died with its host.
+    """
 
     verdict: Verdict
     failure: FailureReport | None
+    rebooted: bool = False
 
     def check(self, host: str) -> float:
         """Seconds until ready. Raises ServerDied, ServerStalled."""
         if isinstance(self.verdict, Ready):
             return self.verdict.seconds
+        if self.rebooted:
+            raise ServerDied(
+                f"{host}: {_REBOOTED} after {self.verdict.seconds:.1f} s of the load, and the server died with it",
+                hint=f"nothing is known against the release: ddtree-ops deploy --host {host}",
+            )
         from ddtree_ops.triage.last_words import says_why
 
         kind = ServerDied if isinstance(self.verdict, Died) else ServerStalled
@@ -86,13 +97,20 @@ def wait_running(server: Server, tell: Tell) -> Waited:
 
 
 def _wait(server: Server, argv: tuple[str, ...], old: str | None, belongs: Callable[[str | None], bool], tell: Tell) -> Waited:
-    bearer = credentials.bearer(server.shell)
+    bearer, boot = credentials.bearer(server.shell), _boot(server)
     sources = Sources(server.shell, server.http, server.clock, server.unit, server.port, bearer)
     sources.start(argv)
     try:
-        return _Waiter(server, old, belongs, tell).run(sources)
+        waited = _Waiter(server, old, belongs, tell).run(sources)
     finally:
         sources.close()
+    if not isinstance(waited.verdict, Died) or once_more(lambda: _boot(server)) == boot:
+        return waited
+    return Waited(replace(waited.verdict, reason=_REBOOTED), None, rebooted=True)
+
+
+def _boot(server: Server) -> str:
+    return server.shell.run(_BOOT).stdout.strip()
 
 
 class _Waiter:
@@ -107,6 +125,7 @@ class _Waiter:
         self._server = server
         self._belongs = belongs
         self._tell = tell
+        self._lost = False
         self._clock = server.clock
         self._diagnoser = Diagnoser()
         spec = server.spec
@@ -123,14 +142,19 @@ class _Waiter:
             verdict = self._readiness.verdict(now)
             if verdict is not None:
                 return Waited(verdict, None if isinstance(verdict, Ready) else self._report())
-            if news is None or isinstance(news, UnitState):
-                self._tell(LoadNews(self._server.shell.host, self._readiness.waiting(now)))
+            if news is None or isinstance(news, UnitState | Lost):
+                waiting = self._readiness.waiting(now)
+                shown = Waiting("connection lost, asking again", None, None, waiting.elapsed) if self._lost else waiting
+                self._tell(LoadNews(self._server.shell.host, shown))
 
     def _take(self, news: Source, now: float) -> None:
         if isinstance(news, Exception):
             raise news
         if isinstance(news, UnitState):
+            self._lost = False
             self._readiness.unit(news, now)
+        elif isinstance(news, Lost):
+            self._lost = True
         elif isinstance(news, JournalEntry):
             if self._belongs(news.invocation_id):
                 self._diagnoser.feed(news)

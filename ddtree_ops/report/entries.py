@@ -16,11 +16,9 @@ from ddtree_ops.triage.only_unit import Units
 _PIECE = 1 << 18
 
 
-def triage_entries(
-    entries: Iterable[JournalEntry], host: str | None = None, unit: str | None = None, facts: Facts | None = None
-) -> FailureReport:
-    """Read all entries and report; `unit` only names the report; `facts`: what is known of the configuration from elsewhere."""
-    diagnoser = Diagnoser(facts)
+def triage_entries(entries: Iterable[JournalEntry], host: str | None = None, unit: str | None = None) -> FailureReport:
+    """Read all entries and report; `unit` only names the report."""
+    diagnoser = Diagnoser()
     for entry in entries:
         diagnoser.feed(entry)
     return from_diagnosis(diagnoser.finish(), host=host, unit=unit)

@@ -23,10 +23,11 @@ _MARKDOWN = re.compile(
 )
 _REFERENCE = re.compile(r"@|#(?=\d)|(?<=GH-)(?=\d)|\b(?=[0-9a-f]{7,40}\b)")
 _BACKTICKS = re.compile(r"`+")
+_LONGEST_LINE = 2000
 _JOINER = "\u2060"  # invisible, of no width, never breaks a line
 
 
-def one_line(text: str, limit: int = 2000) -> str:
+def one_line(text: str, limit: int = _LONGEST_LINE) -> str:
     """Text for one line: no control, direction or invisible characters, no line breaks, no credential, cut at `limit`."""
     return cut(redacted(_flat(text)), limit)
 
@@ -43,9 +44,9 @@ def block(text: str) -> str:
     return redacted("\n".join(clean(_INVISIBLE.sub("", line)).expandtabs(4).rstrip() for line in text.split("\n")))
 
 
-def several(texts: tuple[str, ...], limit: int = 2000) -> list[str]:
+def several(texts: tuple[str, ...]) -> list[str]:
     """Lines that follow each other in a log; a key that spans several of them goes, too."""
-    return [cut(line, limit) for line in redacted("\n".join(map(_flat, texts))).split("\n")] if texts else []
+    return [cut(line, _LONGEST_LINE) for line in redacted("\n".join(map(_flat, texts))).split("\n")] if texts else []
 
 
 def markdown(text: str) -> str:

@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from statistics import median
 from typing import Any, Protocol
 
 from .memory_lines import read_figures
@@ -127,6 +126,12 @@ def remaining(history: Sequence[Boot], tracker: Progress, now: float) -> float |
     typical = _medians(ready)
     later = names[names.index(tracker.segment) + 1 :]
     return _rest_of_segment(tracker, typical[tracker.segment], now) + sum(typical[name] for name in later)
+
+
+def median(values: Sequence[float]) -> float:
+    """Of at least one. The module statistics would bring decimal and fractions along, half a megabyte in the exporter."""
+    ordered = sorted(values)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _medians(boots: Sequence[Boot]) -> dict[str, float]:

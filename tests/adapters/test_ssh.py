@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_ops.adapters.endings import MOST_WORDS_BYTES
+from ddtree_ops.adapters.output import MOST_WORDS_BYTES
 from ddtree_ops.adapters.ssh import SshShell
 from ddtree_ops.errors import HostCommandFailed, HostTimedOut, Unreachable
 from ddtree_ops.ports import Command

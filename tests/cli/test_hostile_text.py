@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import click
@@ -10,6 +11,7 @@ import pytest
 from ddtree_ops.cli import doctor, errors, logs, show, status, view, wait
 from ddtree_ops.cli.checkup import Check
 from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.fleet.state import LockHolder
 from ddtree_ops.flows.progress import StepEnded, TaskNews
 from ddtree_ops.flows.wait import Waited
 from ddtree_ops.ports import TaskResult, TaskState
@@ -66,6 +68,11 @@ def test_hostile_text_stays_in_its_line(name: str, capsys: pytest.CaptureFixture
     assert len(shown) == lines
     assert all(line.isprintable() for line in shown)
     assert any(SAFE in line for line in shown)
+
+
+def test_a_lock_file_that_says_nothing_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    status._print({**STATUS, "lock": dataclasses.asdict(LockHolder())})
+    assert "  locked    by a process of which the lock file says nothing" in capsys.readouterr().out.splitlines()
 
 
 def test_evidence_keeps_its_line_breaks_inside_its_place(capsys: pytest.CaptureFixture[str]) -> None:

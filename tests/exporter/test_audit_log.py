@@ -111,6 +111,38 @@ def test_a_file_that_was_replaced_is_read_on(watched: Watched, how: Callable[[st
     assert watched.counts() == watched.counts() == {"deploy/ok": 3, "deploy/failed": 1}
 
 
+@pytest.mark.parametrize("edited", [1, 2, 8, 17, 32])
+@pytest.mark.parametrize("how", [lambda _: "", lambda line: line.replace("12.5", "1")])
+def test_a_line_that_was_edited_counts_no_other_again(watched: Watched, how: Callable[[str], str], edited: int) -> None:
+    """As `sed -i` would, so many lines before the end."""
+    watched.host.audit(*(deploy(at=f"2026-11-30T09:01:{number:02}Z") for number in range(30)))
+    assert watched.counts() == {"deploy/ok": 33}
+    lines = watched.log.read_text().splitlines(keepends=True)
+    lines[-1 - edited] = how(lines[-1 - edited])
+    watched.replace(lambda _: "".join(lines))
+    assert watched.counts() == {"deploy/ok": 33}
+    for number in range(1, 4):
+        watched.host.audit(deploy("failed"))  # all of one second
+        assert watched.counts() == {"deploy/ok": 33, "deploy/failed": number}
+
+
+def test_of_a_log_that_is_too_long_the_newest_are_read(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert watched.collector.problem is None
+    monkeypatch.setattr(audit_log, "MOST_BYTES", 2000)
+    watched.host.audit(*(deploy("refused", why="x" * 300) for _ in range(9)))
+    watched.host.audit(deploy("failed", at="2026-11-30T10:00:01Z"))
+    told = watched.counts()
+    assert told["deploy/failed"] == 1
+    assert 0 < told["deploy/refused"] < 9
+    assert watched.counts() == told
+    assert "audit.jsonl has " in str(watched.collector.problem)
+    watched.host.audit(deploy("failed", at="2026-11-30T10:00:02Z"))
+    assert watched.counts() == {**told, "deploy/failed": 2}
+    watched.replace(lambda text: text[-1000:])
+    assert watched.counts() == {**told, "deploy/failed": 2}
+    assert watched.collector.problem is None
+
+
 def test_one_that_was_written_anew_in_place(watched: Watched) -> None:
     watched.log.write_text("")
     watched.host.audit(*(deploy("failed", why="x" * 90) for _ in range(3)))

@@ -14,6 +14,7 @@ from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.collectors.boots import BootsCollector
 from ddtree_ops.exporter.metric import Metric, Sample
 from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.sight.readings import Readings
 from ddtree_ops.ports import Command, Completed
 from ddtree_ops.units.eta import Boot, Outcome, read_history
 from tests.exporter.said_shell import LIST, SaidShell, recorded, target
@@ -157,6 +158,6 @@ def test_counts_that_could_not_be_kept_are_told_and_are_a_failure_until_they_are
             found = sampler.read_once()
             assert not found.states["boots"].success
             assert "boots.json can't be written" in (found.states["boots"].error or "")
-            assert found.value(catalogue.BOOTS, "30000", "ready") == 0
+            assert Readings(found).value(catalogue.BOOTS, "30000", "ready") == 0
     assert sampler.read_once().states["boots"].success
     assert json.loads((tmp_path / "boots.json").read_text())["ports"].keys() == {"30000"}

@@ -17,6 +17,7 @@ from tests.exporter.shells import HostFolder
 pytestmark = pytest.mark.processes
 
 BEGUN, LOST = {**WHO, "event": "begun"}, {**WHO, "event": "controller lost"}
+BROKEN = {**WHO, "pid": 2, "command": "stop --host ct200 --break-lock", "event": "lock broken", "holder": WHO}
 
 
 @pytest.fixture
@@ -39,7 +40,14 @@ def host(tmp_path: Path) -> HostFolder:
         ([{"event": "dead-man", "release": "b", "back_to": "a"}], "dead_man/rolled_back"),
         ([LOST, deploy()], "deploy/ok"),  # it came back
         ([LOST, {**BEGUN, "pid": 2}], "deploy/interrupted"),  # the next one shows that it doesn't
+        ([BEGUN, {**BEGUN, "pid": 2}], "deploy/interrupted"),  # its program was killed, which leaves no word
+        ([BEGUN, BROKEN, {**BEGUN, "pid": 2}, LOST], "deploy/interrupted"),
+        ([LOST, BROKEN], "deploy/interrupted"),
+        ([BROKEN], "deploy/interrupted"),  # its beginning was in a file that is forgotten
+        ([BEGUN, deploy(), BROKEN], "deploy/ok"),  # between its last word and its end
         ([LOST], None),
+        ([BEGUN], None),
+        ([{**BROKEN, "holder": [WHO]}], None),
         ([{"event": "commit", "release": "x"}, {**WHO, "event": "locked out", "holder": {}}], None),
         ([{"event": "deploy"}], None),
         ([{"event": ["deploy"], "outcome": "deployed"}], None),
@@ -62,6 +70,25 @@ def test_an_attempt_whose_controller_is_gone_for_good(host: HostFolder) -> None:
     assert counts(collector) == counts(collector) == {"deploy/interrupted": 1}
 
 
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([BEGUN, deploy(), LOST], {"deploy/ok": 1}),  # ended between its last word and its end
+        ([BEGUN, LOST, {**WHO, "event": "controller back"}], {}),
+        ([BEGUN, LOST, {**WHO, "event": "controller back"}, deploy()], {"deploy/ok": 1}),
+        ([BEGUN, deploy(), BEGUN, LOST], {"deploy/ok": 1, "deploy/interrupted": 1}),  # the same process, once more
+    ],
+)
+def test_each_attempt_has_one_end(host: HostFolder, records: list[dict[str, Any]], expected: dict[str, float]) -> None:
+    now = [AT]
+    collector = DeploysCollector(host.target(), None, lambda: now[0])
+    for record in records:
+        host.audit(record)
+        collector.read()
+    now[0] += 3600
+    assert counts(collector) == counts(collector) == expected
+
+
 def test_times(host: HostFolder) -> None:
     host.audit(deploy(), deploy(seconds=20, at="2026-11-30T11:00:00Z"))
     found = told(watching(host))
@@ -71,7 +98,7 @@ def test_times(host: HostFolder) -> None:
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:09Z", "9999-12-31T23:59:59Z"])
 def test_a_clock_that_was_wrong_gives_a_count_without_a_time(host: HostFolder, at: str) -> None:
-    host.audit(deploy(at=at), {**LOST, "at": at})
+    host.audit(deploy(at=at), {**LOST, "pid": 2, "at": at})
     now = [AT]
     collector = DeploysCollector(host.target(), None, lambda: now[0])
     assert ("deploy_last_timestamp_seconds", "deploy", "ok") not in told(collector)

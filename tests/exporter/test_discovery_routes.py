@@ -24,8 +24,8 @@ def inventory(tmp_path: Path) -> Path:
 
 
 def _get(discovery: Discovery, path: str) -> Response:
-    handler, params = Routes(*routes(discovery)).find(path)
-    return handler(Request(path, params=params))
+    route, params = Routes(*routes(discovery)).find(path)
+    return route.handler(Request(path, params=params))
 
 
 def _body(response: Response) -> bytes:

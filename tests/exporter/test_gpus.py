@@ -17,7 +17,6 @@ from ddtree_ops.errors import HostCommandFailed
 from ddtree_ops.exporter.collectors.gpus import NVML_PERIOD, SMI_PERIOD, GpusCollector
 from ddtree_ops.exporter.gpus import nvml, smi
 from ddtree_ops.exporter.gpus.facts import GpuFacts, Reading
-from ddtree_ops.exporter.gpus.pci import PciAddress
 from ddtree_ops.exporter.gpus.samples import samples
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.ports import Command, Completed
@@ -282,20 +281,3 @@ def test_a_damaged_reading_is_a_failure() -> None:
     for text in ("", "null", "[]", '{"driver": 1, "gpus": [{}]}'):
         with pytest.raises(HostCommandFailed):
             GpusCollector(Target(Told(0, text), Silent()), nvml=True).read()
-
-
-@pytest.mark.parametrize(
-    ("written", "linux"),
-    [
-        ("00000000:3B:00.0\n", "0000:3b:00.0"),
-        ("0000:3b:00", "0000:3b:00.0"),
-        ("3b:00.1", "0000:3b:00.1"),
-        ("00010000:3B:1F.7", "10000:3b:1f.7"),  # a domain of more than four digits, as behind a VMD
-        ("10000:3b:1f", "10000:3b:1f.0"),
-        *((wrong, "") for wrong in ("", "N/A", "3b", "3b:00.8", "000:3b:00.0", "0000:3b:00.0.0", "0000:3b:00.0 x")),
-    ],
-)
-def test_addresses(written: str, linux: str) -> None:
-    address = PciAddress.parse(written)
-    assert str(address or "") == linux
-    assert address is None or address.slot == linux[:-2]

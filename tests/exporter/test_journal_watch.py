@@ -23,6 +23,7 @@ from ddtree_ops.exporter.journal.schedule import REGULAR_SECONDS, SOON_SECONDS, 
 from ddtree_ops.exporter.journal.watch import Watch
 from ddtree_ops.exporter.kernel.state import KernelState, Seen
 from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.sight.readings import Readings
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.triage.kinds import Kind
 from tests.exporter.journal_story import UNIT, StoryShell, long_story
@@ -110,7 +111,7 @@ def test_a_pass_that_failed_shows_at_the_next_reading_and_so_does_a_good_one(tmp
             found = sampler.read_once()
             assert found.states["kernel"].success is (outcome is None)
             assert str(outcome or "") in (found.states["kernel"].error or "")
-            assert found.value(failures.XID, "0", "79") == 1  # what was counted stays
+            assert Readings(found).value(failures.XID, "0", "79") == 1  # what was counted stays
     finally:
         sampler.close()
 

@@ -23,6 +23,7 @@ from ddtree_ops.exporter.collectors.server import ServerCollector
 from ddtree_ops.exporter.loopback import HEALTH, METRICS, Loopback
 from ddtree_ops.exporter.pass_through import passed_through
 from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.sight.readings import Readings
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.messages import Request, Response
 from ddtree_ops.ports import Command, Completed, Http, HttpRequest, HttpResponse
@@ -240,13 +241,13 @@ def test_an_answer_that_is_none_is_no_refusal(answer: bytes, why: str, page: str
 def test_metrics_of_something_else_are_no_server_that_is_up(server: Server, body: bytes) -> None:
     server.body, collector = body, ServerCollector(host := target(LocalHttp(), server.port))
     found = Sampler([collector], SystemClock()).read_once()
-    assert found.value(catalogue.HTTP_UP, str(server.port)) == 0
+    assert Readings(found).value(catalogue.HTTP_UP, str(server.port)) == 0
     assert not found.states["server"].success
     assert "/metrics isn't understood" in (found.states["server"].error or "")
     server.body = b"sglang:num_running_reqs 2.0\n"
     host.loopback = target(LocalHttp(), server.port).loopback  # else a fresh answer would do
     found = Sampler([collector], SystemClock()).read_once()
-    assert (found.value(catalogue.HTTP_UP, str(server.port)), found.states["server"].success) == (1, True)
+    assert (Readings(found).value(catalogue.HTTP_UP, str(server.port)), found.states["server"].success) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_metrics_of_something_else_are_no_server_that_is_up(server: Server, body
 def test_health_of_something_else_is_none(server: Server, body: bytes, well: int) -> None:
     server.body = body
     found = Sampler([HealthCollector(target(LocalHttp(), server.port))], SystemClock()).read_once()
-    assert (found.value(catalogue.HEALTH, str(server.port)), found.states["health"].success) == (well, bool(well))
+    assert (Readings(found).value(catalogue.HEALTH, str(server.port)), found.states["health"].success) == (well, bool(well))
 
 
 def test_collectors_tell_a_server_that_answers(server: Server) -> None:

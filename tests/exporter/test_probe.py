@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,16 @@ from ddtree_ops.errors import InvalidInventory
 from ddtree_ops.exporter.catalogue import releases
 from ddtree_ops.exporter.fleet_wiring import observed
 from ddtree_ops.exporter.metric import Sample
-from ddtree_ops.exporter.observers import Observers, Opened
+from ddtree_ops.exporter.observers import CONNECTS_AT_ONCE, Observers, Opened
 from ddtree_ops.exporter.probe import TIMEOUT_HEADER, routes, seconds_of
 from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.web.messages import Request, Response
 from ddtree_ops.exporter.web.routes import Routes
 from ddtree_ops.fleet.inventory import Host
+from ddtree_ops.fleet.mistakes import Place
+from ddtree_ops.fleet.nodes import Entry, ScalarNode
+from ddtree_ops.fleet.variables import HostVariables
 from tests.exporter.lines import LIST, Line, shell
 from tests.exporter.shells import Silent
 
@@ -43,20 +47,20 @@ class Reader:
         return (Sample(releases.COUNT, 3),)
 
 
-@dataclass(frozen=True)
-class Entry:
-    """Of an inventory: what observers ask of a Host."""
-
-    name: str
-    connection: str = "address"
+def host_at(name: str, address: str = "192.0.2.1") -> Host:
+    """Of an inventory that says nothing else."""
+    place = Place(Path("hosts.yml"), 1)
+    entry = Entry("ansible_host", place, ScalarNode(address, address, place))
+    return Host(name, (), place, HostVariables({"ansible_host": entry}))
 
 
 class Fleet:
     """Hosts, their lines, and observers over them."""
 
     def __init__(self, *names: str) -> None:
-        self.hosts = [Entry(name) for name in names]
+        self.hosts = [host_at(name) for name in names]
         self.lines: dict[str, list[Line]] = {}
+        self.connects = set[threading.Semaphore]()
         self.gate = threading.Event()
         self.gate.set()
         self.broken = False
@@ -67,9 +71,10 @@ class Fleet:
     def _named(self) -> Sequence[Host]:
         if self.broken:
             raise InvalidInventory("hosts.yml:1: no")
-        return cast("Sequence[Host]", list(self.hosts))
+        return list(self.hosts)
 
-    def _open(self, host: Host) -> Opened:
+    def _open(self, host: Host, connects: threading.Semaphore) -> Opened:
+        self.connects.add(connects)
         line = Line(reachable=host.name not in self.unreachable)
         line.host = host.name
         self.lines.setdefault(host.name, []).append(line)
@@ -82,8 +87,8 @@ class Fleet:
         return (Reader(target, gate=self.gate), Reader(target, "drift", gate=self.gate))
 
     def ask(self, path: str, query: dict[str, str] | None = None, seconds: str = "5") -> Response:
-        handler, params = Routes(*routes(self.observers)).find(path)
-        return handler(Request(path, query or {}, params, {TIMEOUT_HEADER: seconds}))
+        route, params = Routes(*routes(self.observers)).find(path)
+        return route.handler(Request(path, query or {}, params, {TIMEOUT_HEADER: seconds}))
 
 
 @pytest.fixture
@@ -151,7 +156,7 @@ def test_servers_of_a_host_are_passed_through(fleet: Fleet) -> None:
 def test_the_inventory_may_change(fleet: Fleet) -> None:
     fleet.observers.start()
     former = fleet.observers.of("b300")
-    fleet.hosts = [Entry("ct200", "another"), Entry("new")]
+    fleet.hosts = [host_at("ct200", "192.0.2.2"), host_at("new")]
     fleet.observers.refresh()
     assert fleet.observers.of("b300") is None and fleet.observers.of("new") is not None
     assert [line.closed for line in (*fleet.lines["ct200"], *fleet.lines["b300"])] == [True, False, True]
@@ -162,10 +167,16 @@ def test_the_inventory_may_change(fleet: Fleet) -> None:
     assert set(fleet.observers.snapshots()) == {"ct200", "new"}
 
 
+def test_so_many_connect_at_once_and_no_more(fleet: Fleet) -> None:
+    fleet.observers.start()
+    (connects,) = fleet.connects  # one for both hosts, which nobody takes here
+    assert [connects.acquire(blocking=False) for _ in range(CONNECTS_AT_ONCE + 1)] == [True] * CONNECTS_AT_ONCE + [False]
+
+
 def test_a_directory_that_cannot_be_made_leaves_the_others_and_the_following(fleet: Fleet) -> None:
     fleet.observers = Observers(fleet._named, fleet._open, fleet._collect, SystemClock(), 0.02)
     fleet.observers.start()
-    fleet.hosts = [Entry("ct200"), Entry("full")]
+    fleet.hosts = [host_at("ct200"), host_at("full")]
     fleet.full = {"full"}
     deadline = time.monotonic() + 60
     while "full" not in fleet.lines and time.monotonic() < deadline:
@@ -189,7 +200,7 @@ def test_hosts_that_hang_end_together(fleet: Fleet, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Sampler, "close", waiting)
     fleet.gate.clear()
-    fleet.hosts += [Entry(f"h{number}") for number in range(4)]
+    fleet.hosts += [host_at(f"h{number}") for number in range(4)]
     fleet.observers.start()
     fleet.observers.close()
     assert told == [True] * 6

@@ -15,6 +15,7 @@ from ddtree_ops.exporter.bounds import LONGEST_LABEL, bounded
 from ddtree_ops.exporter.catalogue import failures, releases, server, speculation, unit
 from ddtree_ops.exporter.metric import Sample
 from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.sight.readings import Readings
 
 
 class Clock:
@@ -58,12 +59,12 @@ READY = Sample(unit.READY, 1.0, ("30000",))
 def test_samples_outlive_three_periods_of_failures_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     sampler = Sampler([Script("unit", [READY], Unreachable("gone\n\x1b[31m"))], clock, lambda: clock.now)
-    assert sampler.read_once().value(unit.READY, "30000") == 1.0
+    assert Readings(sampler.read_once()).value(unit.READY, "30000") == 1.0
     kept = []
     for _ in range(4):
         clock.now += 5.0
         snapshot = sampler.read_once()
-        kept.append(snapshot.value(unit.READY, "30000"))
+        kept.append(Readings(snapshot).value(unit.READY, "30000"))
     assert kept == [1.0, 1.0, 1.0, None]
     state = snapshot.states["unit"]
     assert (state.success, state.last_success, state.error) == (False, 1000.0, "Unreachable: gone [31m")
@@ -75,7 +76,7 @@ def test_one_that_raises_anything_leaves_the_others_alone() -> None:
     snapshot = sampler.read_once()
     assert not snapshot.states["boots"].success
     assert snapshot.states["unit"].success
-    assert snapshot.value(unit.READY, "30000") == 1.0
+    assert Readings(snapshot).value(unit.READY, "30000") == 1.0
 
 
 def test_one_that_hangs_shows_as_failed_while_the_others_go_on() -> None:
@@ -111,15 +112,6 @@ def test_what_collectors_keep_running_ends_with_it() -> None:
     sampler.read_once()
     sampler.close()
     assert following.closed == 1
-
-
-def test_wait_wakes_with_the_next_reading() -> None:
-    quick = Script("unit", [READY], period=0.02)
-    sampler = Sampler([quick], SystemClock())
-    assert sampler.wait(0, 0.01) == 0
-    sampler.start()
-    assert sampler.wait(sampler.version, 5.0) > 0
-    sampler.close()
 
 
 def test_what_a_collector_may_not_hand_over() -> None:
@@ -162,8 +154,8 @@ def test_a_server_that_was_killed_neither_serves_nor_is_healthy() -> None:
     health = [Sample(server.HEALTH, 1, (port,)) for port in ("1", "2")]
     ready = [Sample(unit.READY, float(port == "2"), (port,)) for port in ("1", "2")]
     collectors = [Script("releases", serving), Script("health", health), Script("unit", ready)]
-    found = Sampler(collectors, Clock()).read_once()
-    assert [one.labels[:2] for one in found.of(releases.INFO)] == [("1", "current"), ("2", "serving"), ("2", "current")]
+    found = Readings(Sampler(collectors, Clock()).read_once())
+    assert [one.labels[:2] for one in found.series(releases.INFO)] == [("1", "current"), ("2", "serving"), ("2", "current")]
     assert (found.value(server.HEALTH, "1"), found.value(server.HEALTH, "2")) == (0, 1)
 
 
@@ -175,14 +167,14 @@ def test_what_the_run_before_said_is_not_the_new_ones() -> None:
     sampler = Sampler([health, Script("unit", *units)], clock)
     told = []
     for _ in range(2):
-        told.append(sampler.read_once().value(server.HEALTH, "30000"))
+        told.append(Readings(sampler.read_once()).value(server.HEALTH, "30000"))
         clock.now += 5.0
     health.readings = 0
     for slot in (sampler._slots["unit"],) * 2:
         sampler._read(slot)
         clock.now += 5.0
-        told.append(sampler.snapshot().value(server.HEALTH, "30000"))
-    told.append(sampler.read_once().value(server.HEALTH, "30000"))
+        told.append(Readings(sampler.snapshot()).value(server.HEALTH, "30000"))
+    told.append(Readings(sampler.read_once()).value(server.HEALTH, "30000"))
     assert told == [1, 1, None, None, 1]
 
 
@@ -198,7 +190,7 @@ def test_a_problem_is_a_failure_and_costs_no_samples(capsys: pytest.CaptureFixtu
     for _ in range(9):
         clock.now += 5.0
         found = sampler.read_once()
-        assert (found.states["unit"].success, found.value(unit.READY, "30000")) == (False, 1.0)
+        assert (found.states["unit"].success, Readings(found).value(unit.READY, "30000")) == (False, 1.0)
     assert found.states["unit"].last_success is None
     doubting.problem = None
     assert sampler.read_once().states["unit"].success

@@ -9,6 +9,7 @@ from ddtree_ops.exporter.catalogue import unit as catalogue
 from ddtree_ops.exporter.collectors.unit import UnitCollector
 from ddtree_ops.exporter.metric import Metric, Sample
 from ddtree_ops.exporter.sampler import Sampler
+from ddtree_ops.exporter.sight.readings import Readings
 from ddtree_ops.exporter.unit.samples import PHASES, RESULTS
 from ddtree_ops.units.systemctl import Active
 from tests.exporter.said_shell import LIST, recorded, target
@@ -166,7 +167,7 @@ def test_of_more_than_four_servers_all_read_the_same_and_the_rest_is_told() -> N
     )
     collector = UnitCollector(found)
     snapshot = Sampler([collector], SystemClock()).read_once()
-    assert [one.labels[0] for one in snapshot.of(catalogue.READY)] == ["900", "4000", "30000", "30001"]
+    assert [one.labels[0] for one in Readings(snapshot).series(catalogue.READY)] == ["900", "4000", "30000", "30001"]
     assert found.ports() == (900, 4000, 30000, 30001)
     assert snapshot.states["unit"].dropped == 2
     assert found.has(30003), "its metrics may still be asked for through us"

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import cast
 
 import pytest
 
@@ -15,14 +14,14 @@ from ddtree_ops.exporter import log
 from ddtree_ops.exporter.catalogue import releases
 from ddtree_ops.exporter.collector import Collector
 from ddtree_ops.exporter.metric import Sample
-from ddtree_ops.exporter.observers import CONNECTS_AT_ONCE, MOST_READINGS, Observers, Opened
+from ddtree_ops.exporter.observers import CONNECTS_AT_ONCE, READINGS_AT_ONCE, Observers, Opened
 from ddtree_ops.exporter.target import Target
-from ddtree_ops.exporter.turns import MOST_READINGS as OF_A_HOST
+from ddtree_ops.exporter.turns import READINGS_OF_A_HOST
 from ddtree_ops.exporter.workers import Workers
 from ddtree_ops.fleet.inventory import Host
 from tests.exporter.lines import LIST, Line, shell
 from tests.exporter.shells import Silent
-from tests.exporter.test_probe import Entry
+from tests.exporter.test_probe import host_at
 
 NAMES = ("unit", "boots", "server", "health", "releases", "drift", "deploys", "gpus")
 
@@ -34,13 +33,18 @@ def until(met: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_what_is_due_is_done_in_its_order_by_so_many_threads_and_no_more() -> None:
+def test_what_is_due_is_done_in_its_order() -> None:
+    alone, done = Workers(1, "test"), list[int]()
+    for number in (3, 2, 1):
+        alone.after(number / 50, partial(done.append, number))
+    until(lambda: len(done) == 3)
+    alone.close(60)
+    assert done == [1, 2, 3]
+
+
+def test_so_many_threads_and_no_more() -> None:
     workers, done, gate = Workers(2, "test"), list[int](), threading.Event()
     before = threading.active_count()
-    for number in (3, 2, 1):
-        workers.after(number / 50, partial(done.append, number))
-    until(lambda: len(done) == 3)
-    assert done == [1, 2, 3]
 
     def wait() -> None:
         gate.wait(60)
@@ -50,7 +54,7 @@ def test_what_is_due_is_done_in_its_order_by_so_many_threads_and_no_more() -> No
         workers.after(0.0, wait)
     assert threading.active_count() <= before + 2
     gate.set()
-    until(lambda: len(done) == 103)
+    until(lambda: len(done) == 100)
     workers.close(60)
     assert threading.active_count() <= before
 
@@ -85,7 +89,7 @@ class Reading:
 def fleet(names: Sequence[str], reachable: Callable[[str], bool], gate: threading.Event) -> Observers:
     """Hosts whose name begins with `h` hang in each reading."""
 
-    def opened(host: Host) -> Opened:
+    def opened(host: Host, _connects: threading.Semaphore) -> Opened:
         line = Line(reachable=reachable(host.name))
         line.host = host.name
         remote = shell(line)
@@ -94,7 +98,7 @@ def fleet(names: Sequence[str], reachable: Callable[[str], bool], gate: threadin
     def collect(target: Target) -> Sequence[Collector]:
         return [Reading(target, name, gate if target.host.startswith("h") else None) for name in NAMES]
 
-    hosts = cast("Sequence[Host]", [Entry(name) for name in names])
+    hosts = [host_at(name) for name in names]
     return Observers(lambda: hosts, opened, collect, SystemClock())
 
 
@@ -111,14 +115,14 @@ def test_threads_do_not_grow_with_hosts_that_are_lost() -> None:
     try:
         until(lambda: is_read(observers, "well"))
         until(lambda: all(state.error for one in names[:40] for state in observers.snapshots()[one].states.values()))
-        assert threading.active_count() <= before + MOST_READINGS + CONNECTS_AT_ONCE + 1
+        assert threading.active_count() <= before + READINGS_AT_ONCE + CONNECTS_AT_ONCE + 1
     finally:
         observers.close()
 
 
 def test_hosts_that_hang_leave_threads_to_the_others() -> None:
     gate = threading.Event()
-    hanging = [f"h{number}" for number in range(MOST_READINGS // OF_A_HOST - 1)]
+    hanging = [f"h{number}" for number in range(READINGS_AT_ONCE // READINGS_OF_A_HOST - 1)]
     observers = fleet([*hanging, "well"], lambda _: True, gate)
     observers.start()
     try:

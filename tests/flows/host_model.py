@@ -42,6 +42,7 @@ class HostModel:
     settings: dict[str, Any] | None = None
     lock: dict[str, Any] | None = None
     dead_man: dict[str, Any] | None = None
+    boot: str = "b"
     unit_port: int = 30000
     last_good: str | None = None
     active: str = "inactive"
@@ -174,8 +175,8 @@ class ModelShell:
                 model.restart()
             case "systemctl", ("stop", _):
                 model.active = "inactive"
-            case "cat", (path,) if path.endswith("/api_key"):
-                return 1, ""
+            case "cat", (path,) if path.endswith(("/api_key", "/boot_id")):
+                return (0, f"{model.boot}\n") if path.endswith("/boot_id") else (1, "")
             case "cat", (path, *_):
                 return 0, "".join(json.dumps({"event": "commit", "release": one}) + "\n" for one in model.committed)
             case "python3", ("-I", "-S") if argv[5] == "list":  # the source of a release

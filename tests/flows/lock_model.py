@@ -23,6 +23,8 @@ class LockModel:
 
     holder: dict[str, Any] | None = None
     held: bool = True  # by them, still
+    recording: bool = True  # the disk has room
+    stuck: bool = False  # nothing ends their program
     asked: list[dict[str, Any]] = field(default_factory=list)
     told: list[dict[str, Any]] = field(default_factory=list)
     open: ModelLockStream | None = None
@@ -30,7 +32,7 @@ class LockModel:
     def stream(self, argument: str) -> ModelLockStream:
         wanted = json.loads(argument)
         self.asked.append(wanted)
-        free = self.holder is None or wanted["break"]
+        free = self.holder is None or (wanted["break"] and not self.stuck)
         self.open = ModelLockStream(
             self, {"locked": True} if free else {"locked": False, "holder": self.holder, "held": self.held}
         )
@@ -74,7 +76,7 @@ class ModelLockStream:
     def send(self, data: bytes) -> None:
         if data.strip():
             self._model.told.append(json.loads(data))
-            self.say({"ended": True})
+            self.say({"ended": True, "recorded": self._model.recording})
             self._lines.put(None)
 
     def close(self) -> None:

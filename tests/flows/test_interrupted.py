@@ -9,15 +9,21 @@ import pytest
 
 from ddtree_ops.errors import DdtreeOpsError, Locked
 from ddtree_ops.flows.deploy import Deploy
-from ddtree_ops.flows.interrupted import interrupted_at, verb_interrupted
+from ddtree_ops.flows.interrupted import interrupted_at, left_behind, unfinished, verb_interrupted
 from ddtree_ops.flows.progress import News, StepEnded, StepStarted
 from ddtree_ops.flows.rollback import Rollback
+from ddtree_ops.flows.switching import restart_and_wait
 from ddtree_ops.ports import TaskResult
-from ddtree_ops.report.deployment import DeploymentReport, Outcome, Step
+from ddtree_ops.report.deployment import DeploymentReport, Outcome, Step, StepState
 from tests.flows.host_model import HostModel, ModelPlaybooks
 from tests.flows.lock_model import HOLDER
 from tests.flows.test_attempts import deploy_with, recorded
 from tests.flows.test_deploy import NEW, OLD, server, serving_old
+
+WAITS = (
+    f"{NEW.id} is not committed: the host goes back to {OLD} by itself in about 75 s unless its deploy is run again"
+    " (it waits while somebody holds the lock)"
+)
 
 
 def interrupt_at(step: str, steps: list[Step] | None = None) -> Callable[[News], None]:
@@ -134,7 +140,9 @@ def test_a_lock_lost_on_the_way_back_is_no_promise() -> None:
     model = serving_old(crashing={NEW.id})
     playbooks = Failing(model, "", "switch", Locked("ct200: this host's lock was lost: anna@laptop"))
     report = Deploy(server(model), playbooks, NEW, lambda _: None).run()
-    assert (report.outcome, report.exit_code, report.hint) == (Outcome.FAILED, 9, None)
+    assert (report.outcome, report.exit_code) == (Outcome.FAILED, 9)
+    assert str(report.hint).startswith("this command had switched the release and restarted the server; ")
+    assert str(report.hint).endswith("(it waits while somebody holds the lock)")
     assert "anna@laptop" in str(report.error)
 
 
@@ -148,6 +156,35 @@ def test_whoever_took_the_lock_is_named() -> None:
     assert report.error == f"ct200: the lock was {taken}"
 
 
+@pytest.mark.parametrize(
+    ("step", "moved", "then"),
+    [
+        ("stage", "switched nothing", "nothing waits for a commit: whoever has the lock decides what stays"),
+        ("restart", "switched the release and restarted the server", WAITS),
+        ("smoke", "switched the release and restarted the server", WAITS),
+    ],
+)
+def test_the_loser_says_what_it_had_moved_and_what_becomes_of_it(step: str, moved: str, then: str) -> None:
+    model = serving_old()
+    report = deploy_with(model, step, model.lock_program.take_away)
+    assert report.exit_code == 9
+    assert report.hint == f"this command had {moved}; {then}"
+
+
+def test_a_loser_of_a_host_that_cannot_be_asked() -> None:
+    hint = left_behind(server(serving_old(unreachable=True)), (Step("switch", StepState.OK, 1.0),))
+    assert hint.startswith("this command had switched the release; `ddtree-ops status --host ct200` says ")
+
+
+def test_a_restart_tells_of_a_deploy_that_is_not_committed() -> None:
+    model = serving_old()
+    assert unfinished(server(model)) is None
+    interrupted_deploy(model, "smoke")
+    restart_and_wait(server(model), lambda _: None, break_lock=True)
+    assert unfinished(server(model)) == WAITS.removesuffix(" (it waits while somebody holds the lock)")
+    assert unfinished(server(serving_old(unreachable=True))) is None
+
+
 def test_whoever_held_it_meanwhile_is_named_too() -> None:
     """A laptop that slept through another's whole deploy must not go on as if nothing had been."""
     model = serving_old()
@@ -155,3 +192,14 @@ def test_whoever_held_it_meanwhile_is_named_too() -> None:
     report = deploy_with(model, "restart", model.lock_program.take_away)
     assert report.exit_code == 9
     assert str(report.error).endswith("deploy --host ct200 (has ended)")
+
+
+@pytest.mark.parametrize("command", ["deploy", "rollback"])
+def test_an_end_that_the_host_could_not_write_down_is_told(command: str) -> None:
+    """As with a full disk, where the deploy itself found room."""
+    model = serving_old(releases=[OLD, "lab-a1"], committed=["lab-a1", OLD])
+    model.lock_program.recording = False
+    rollback = Rollback(server(model), ModelPlaybooks(model), "lab-a1", lambda _: None)
+    report = rollback.run() if command == "rollback" else Deploy(server(model), ModelPlaybooks(model), NEW, lambda _: None).run()
+    assert (report.outcome, report.exit_code) == (Outcome.DEPLOYED, 0)
+    assert report.hint == "/var/lib/ddtree/audit.jsonl of ct200 has no end of this attempt (a lost connection, a full disk?)"

@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ddtree_ops.flows import lock
 from ddtree_ops.flows.lock import HostLock, held
 from ddtree_ops.flows.mistake import Mistake
 from ddtree_ops.ports import Completed, Operator, Stream
+from tests.flows.lock_model import HOLDER, LockModel
 
 pytestmark = pytest.mark.processes
 
@@ -64,6 +66,23 @@ class Host:
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     monkeypatch.setattr(lock, "AGAIN_SECONDS", 0.2)
     yield Host(tmp_path)
+
+
+@dataclass(frozen=True)
+class ModelHost:
+    """A host of which only the lock's answers are modelled."""
+
+    model: LockModel
+    host: str = "a"
+
+    def run(self, command: object) -> Completed:
+        raise AssertionError(command)
+
+    @contextmanager
+    def stream(self, argv: tuple[str, ...]) -> Iterator[Stream]:
+        stream = self.model.stream(argv[-1])
+        yield stream
+        stream.close()
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -122,7 +141,45 @@ def test_a_file_that_was_removed_is_told(host: Host, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(lock, "BEAT_SECONDS", 0.1)
     with held(host, ANNA) as mine:
         (host.state / "lock").unlink()
-        assert refused(mine).message == "a: the lock was taken from us: its file was emptied or removed"
+        assert refused(mine).message == "a: the lock was taken from us: its file was emptied, overwritten or removed"
+
+
+def test_a_file_that_was_overwritten_is_told(host: Host) -> None:
+    with held(host, ANNA) as mine:
+        program = int(str(host.signed()["holder_pid"]))
+        (host.state / "lock").write_text("garbage")
+        os.kill(program, signal.SIGTERM)
+        assert refused(mine).message == "a: the lock was taken from us: its file was emptied, overwritten or removed"
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("words", ["garbage", "{}", '{"user": "carl", "pid": 7}'])
+def test_of_a_file_that_says_nothing_the_process_is_named(host: Host, words: str, force: bool) -> None:
+    with held(host, ANNA):
+        pid = host.signed()["holder_pid"]
+        (host.state / "lock").write_text(words)
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+        with pytest.raises(Locked) as told, held(host, BEN, force=force):
+            raise AssertionError("there is one holder")
+    process = f"process {pid} ({name})"
+    assert told.value.message == f"a: locked by {process} there, of which the lock's file says nothing"
+    wait = "--break-lock could not end it" if force else "wait until it has ended"
+    assert told.value.hint == f"{wait}; on a, end {process}"
+
+
+def test_a_hint_never_names_the_flag_that_was_given() -> None:
+    model = LockModel(holder=HOLDER, stuck=True)
+    with pytest.raises(Locked, match="locked by anna@laptop") as told, held(ModelHost(model), BEN, force=True):
+        raise AssertionError("it can't be broken")
+    assert told.value.hint == "--break-lock could not end it; on a, `lslocks` says which process has it"
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_whether_the_last_word_was_written_down(host: Host, recorded: bool) -> None:
+    if not recorded:
+        (host.state / "audit.jsonl").mkdir()
+    with held(host, ANNA) as mine:
+        assert mine.end({"event": "deploy", "outcome": "deployed"}) is recorded
 
 
 def test_a_mistake_of_ours_is_not_taken_for_a_held_lock(host: Host) -> None:

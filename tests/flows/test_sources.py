@@ -5,17 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from ddtree_ops.adapters.clock import SystemClock
 from ddtree_ops.errors import HostCommandFailed, Unreachable
 from ddtree_ops.flows import journal_follow, retrying
+from ddtree_ops.flows.progress import LoadNews, News
 from ddtree_ops.flows.sources import Source, Sources
+from ddtree_ops.flows.switching import restart_and_wait
 from ddtree_ops.ports import Command, Completed, HttpRequest, HttpResponse, Stream
 from ddtree_ops.triage.entry import JournalEntry
-from tests.flows.host_model import ModelStream
+from ddtree_ops.units.readiness import Ready
+from tests.flows.host_model import ModelShell, ModelStream
+from tests.flows.test_deploy import server, serving_old
 
 ENTRY = "__CURSOR=c{0}\n__REALTIME_TIMESTAMP={0}500000\nMESSAGE=line {0}\n\n"
 UNIT = "LoadState=loaded\nActiveState=activating\n"
@@ -74,6 +78,35 @@ def test_the_journal_goes_on_after_each_of_many_cuts() -> None:
     entries = read(shell, lambda one: isinstance(one, JournalEntry), 39)
     assert [one.message for one in entries if isinstance(one, JournalEntry)] == [f"line {number}" for number in range(1, 40)]
     assert "--after-cursor=c1" in shell.asked[1]
+
+
+def test_an_outage_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, told, left = serving_old(), list[str](), [5]
+    restart, run = model.restart, ModelShell.run
+
+    def loads() -> None:
+        restart()
+        model.active = "activating"
+
+    def cut(shell: ModelShell, command: Command) -> Completed:
+        if model.active == "activating" and command.argv[:2] == ("systemctl", "show"):
+            left[0] -= 1
+            if left[0] > 1:
+                raise Unreachable("no connection")
+            if left[0] < 1:
+                model.active = "active"
+        return run(shell, command)
+
+    def tell(news: News) -> None:
+        if isinstance(news, LoadNews):
+            told.append(news.waiting.segment)
+
+    monkeypatch.setattr(retrying, "LOST_AFTER_SECONDS", 90.0)
+    monkeypatch.setattr(ModelShell, "run", cut)
+    model.restart = loads  # type: ignore[method-assign]
+    assert isinstance(restart_and_wait(replace(server(model), clock=SystemClock()), tell).verdict, Ready)
+    assert "connection lost, asking again" in told
+    assert told[-1] != "connection lost, asking again"
 
 
 def test_a_lost_cursor_is_taken_up_by_time() -> None:

@@ -63,6 +63,24 @@ def test_a_wrong_web_configuration_is_refused_by_check_mode_too(chain: Monitored
     chain.sh(GPU, "test ! -e /etc/ddtree-exporter.yml")
 
 
+def test_a_wrong_variable_reaches_nothing(chain: Monitored) -> None:
+    before = chain.sh(
+        GPU, "systemctl show -p InvocationID ddtree-exporter prometheus-node-exporter; systemctl cat ddtree-exporter"
+    )
+    wrong = {"monitoring_listen": "300.1.2.3", "monitoring_retention": "forever", "monitoring_retentoin": "5d"}
+    played = chain.play("--limit", GPU, "-e", json.dumps(wrong))
+    assert played.returncode != 0
+    assert all(name in played.stdout for name in wrong)
+    assert "did you mean monitoring_retention?" in played.stdout
+    played = chain.play("--limit", GPU, "-e", json.dumps({"monitoring_listen": "192.0.2.77"}))  # nobody's (RFC 5737)
+    assert played.returncode != 0
+    assert "nothing can listen on 192.0.2.77 here" in played.stdout
+    after = chain.sh(
+        GPU, "systemctl show -p InvocationID ddtree-exporter prometheus-node-exporter; systemctl cat ddtree-exporter"
+    )
+    assert after == before
+
+
 def test_a_stopped_exporter(chain: Monitored) -> None:
     chain.sh(GPU, "systemctl stop ddtree-exporter")
     (alert,) = chain.expect("ExporterDown", within=PACE.seconds(120) + PACE.told)
@@ -108,3 +126,16 @@ def test_the_storys_crash_and_a_killed_rank(chain: Monitored) -> None:
     assert killed.notes["command"] == TRIAGE
     chain.restart()
     chain.gone("ServerCrashed", within=CRASH_SHOWN + SLACK)
+
+
+def test_a_service_that_fails_all_the_same_gets_back_what_it_ran_with(chain: Monitored) -> None:
+    unit = chain.sh(GPU, "systemctl cat ddtree-exporter")
+    chain.sh(GPU, "systemd-run --unit=foreign python3 -m http.server 9201")
+    address = chain.lab.hosts()[GPU].address
+    taken = json.dumps({"ddtree_monitoring": {"address": address, "exporter_port": 9201}})
+    played = chain.play("--limit", GPU, "-e", taken)
+    chain.sh(GPU, "systemctl stop foreign")
+    assert played.returncode != 0
+    assert "can't listen on [::]:9201" in played.stdout
+    assert "The former arguments of ddtree-exporter are back, and running." in played.stdout
+    assert chain.sh(GPU, "systemctl cat ddtree-exporter") == unit

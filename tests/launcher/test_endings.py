@@ -87,10 +87,10 @@ def test_secrets_are_in_no_command_line_and_in_no_log(started: dict[str, Launche
     assert "k3y" not in launched.log()
 
 
-def test_a_crash_ends_within_seconds_and_says_why(started: dict[str, Launched]) -> None:
+def test_a_crash_ends_before_the_server_does_and_says_why(started: dict[str, Launched]) -> None:
     launched = started["crash"]
     assert launched.end() == ExitCode.CRASHED
-    assert launched.boots()[0]["seconds"] < 10  # the server itself would take 65 s more
+    assert launched.boots()[0]["seconds"] < 60  # the server itself would take 65 s more
     launched.wait_for(f"STATUS=crashed: {SHAPE}")
     assert launched.boots()[0]["outcome"] == "crashed"
     assert SHAPE in launched.log()

@@ -64,8 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(401, b"")
         if path.startswith("/sd/"):
             self.server.discovery.found()  # what the exporter's collector `discovery` does on its own period
-            handler, params = self.server.routes.find(path)
-            told = handler(Request(path, params=params))
+            route, params = self.server.routes.find(path)
+            told = route.handler(Request(path, params=params))
             return self._answer(told.status, bytes(told.body), told.content_type)  # type: ignore[arg-type]
         known = {"/metrics": _OWN, "/probe": b"probe_success 1\n", "/server/30000/metrics": RECORDED.read_bytes()}
         return self._answer(200 if path in known else 404, known.get(path, b""))

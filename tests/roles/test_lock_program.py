@@ -24,10 +24,10 @@ TERMINATED = 128 + signal.SIGTERM
 class Holder:
     """One controller's channel."""
 
-    def __init__(self, state: Path, token: str, **more: Any) -> None:
+    def __init__(self, state: Path, token: str, ending: float = 5.0, **more: Any) -> None:
         wanted = {"user": "anna", "controller": "laptop", "pid": 1, "command": token, "token": token, "break": False}
         text = json.dumps({**wanted, "state": str(state), **more})
-        program = assets.host_program("lock").read_text()
+        program = assets.host_program("lock").read_text().replace("ENDING_SECONDS = 5.0", f"ENDING_SECONDS = {ending}")
         self.process = subprocess.Popen(
             (sys.executable, "-I", "-c", program, text), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -83,10 +83,19 @@ def test_the_last_word_is_recorded_and_frees_it(start: Start, tmp_path: Path) ->
     first.says()
     first.send("")  # a sign of life
     first.send(json.dumps({"event": "deploy", "outcome": "deployed"}))
-    assert first.says() == {"ended": True}
+    assert first.says() == {"ended": True, "recorded": True}
     assert first.process.wait(10) == 0
     assert start("b").says() == {"locked": True}
     assert events(tmp_path) == [("a", "begun"), ("a", "deploy"), ("b", "begun")]
+
+
+def test_a_last_word_that_cannot_be_written_is_told(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "audit.jsonl").mkdir()
+    first = start("a")
+    first.says()
+    first.send(json.dumps({"event": "deploy", "outcome": "deployed"}))
+    assert first.says() == {"ended": True, "recorded": False}
+    assert first.process.wait(10) == 0
 
 
 def test_a_controller_that_is_gone_frees_it(start: Start, tmp_path: Path) -> None:
@@ -131,6 +140,7 @@ def test_whoever_ends_the_program_is_written_down_and_takes_nothing(start: Start
     name = Path("/proc/self/comm").read_text().strip()
     assert (ended["event"], ended["why"]) == ("controller lost", f"its program here was ended by process {os.getpid()} ({name})")
     assert start("a", again=True).says() == {"locked": True}
+    assert events(tmp_path) == [("a", "begun"), ("a", "controller lost"), ("a", "controller back")]
 
 
 def test_a_controller_that_comes_back_hears_of_whoever_held_it_meanwhile(start: Start, tmp_path: Path) -> None:
@@ -166,6 +176,41 @@ def test_it_can_be_broken_and_the_former_holder_hears_of_it(start: Start, tmp_pa
     again = start("a", again=True).says()
     assert (again["locked"], again["held"], again["holder"]["command"]) == (False, True, "b")
     assert events(tmp_path) == [("a", "begun"), ("b", "lock broken"), ("b", "begun"), ("a", "locked out")]
+
+
+def test_a_program_that_stands_still_is_killed_by_whoever_breaks_it(start: Start, tmp_path: Path) -> None:
+    first = start("a")
+    first.says()
+    first.process.send_signal(signal.SIGSTOP)
+    assert start("b", ending=0.3, **{"break": True}).says() == {"locked": True}
+    assert first.process.wait(10) == -signal.SIGKILL
+    assert events(tmp_path) == [("a", "begun"), ("b", "lock broken"), ("b", "begun")]
+
+
+@pytest.mark.parametrize(
+    "words", ["", "garbage", "[1]", '{"holder_pid": 1, "user": "carl"}', '{"holder_pid": "x"}', "of one who has ended"]
+)
+@pytest.mark.parametrize("forced", [False, True])
+def test_a_file_that_does_not_know_its_holder(start: Start, tmp_path: Path, words: str, forced: bool) -> None:
+    """The kernel knows who has it; what the file says of somebody else is not told."""
+    if words == "of one who has ended":
+        start("a").hang_up()
+    else:
+        (tmp_path / "lock").write_text(words)
+    flock = (
+        "import fcntl,sys,time; fcntl.flock(file := open(sys.argv[1], 'r+'), fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen((sys.executable, "-c", flock, tmp_path / "lock"), stdout=subprocess.PIPE)
+    try:
+        assert other.stdout is not None
+        other.stdout.readline()
+        said = start("b", **{"break": forced}).says()
+        name = Path(f"/proc/{other.pid}/comm").read_text().strip()
+        assert said == {"locked": False, "held": True, "holder": {}, "by": {"pid": other.pid, "name": name}}
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.communicate()
 
 
 def test_only_the_locks_own_program_is_ever_ended(start: Start, tmp_path: Path) -> None:

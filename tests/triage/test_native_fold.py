@@ -68,6 +68,6 @@ def test_a_warning_or_a_dump_alone_is_no_failure() -> None:
     assert found.failures == ()
 
 
-def test_hundreds_of_pieces_are_quick() -> None:
+def test_hundreds_of_pieces_become_few_failures() -> None:
     lines = [(pid, line.format(pid)) for pid in range(100, 400) for line in (ASSERT.format(1), *TRIGGERED)]
     assert len(diagnosed(lines, step_us=1).failures) <= 4

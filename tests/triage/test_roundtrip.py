@@ -184,7 +184,7 @@ HOSTILE = (
 )
 
 
-def test_no_line_takes_long() -> None:
+def test_every_line_comes_to_an_end() -> None:
     frame = ["Traceback (most recent call last):", '  File "/a.py", line 1, in f']
     for evil in HOSTILE:
         for lines in ([evil], [*frame, evil], [*frame, "ValueError: x", evil, evil], [f"{evil}{frame[0]}", frame[1], evil]):

@@ -20,17 +20,23 @@ COMES_BACK_SECONDS = 120.0
 _ATTEMPTS = ("deploy", "rollback", "start", "stop", "restart")
 _OK = ("deployed", "nothing_to_do", "ready")
 _MOST_SECONDS = 1e7
-_MOST_LOST = 16
+_MOST_OPEN = 16
+_MOST_ENDED = 16
 
 
 @dataclass
 class AuditCounts:
-    """`attempts`, `last` (Unix time) by `event/result`; `seconds` by event; `lost`: controllers that may come back."""
+    """`attempts`, `last` (Unix time) by `event/result`; `seconds` by event.
+
+    `open`: attempts without an end by who makes them: the event, and when the controller was lost, which may come back; None: it
+    is there. `ended`: who ended last; what else is said of theirs is no end of another one.
+    """
 
     attempts: dict[str, int] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    lost: dict[str, tuple[str, float]] = field(default_factory=dict)
+    open: dict[str, tuple[str, float | None]] = field(default_factory=dict)
+    ended: tuple[str, ...] = ()
     smoke_ok: bool | None = None
     smoke_seconds: tuple[float | None, ...] = ()
     gate_ok: bool | None = None
@@ -45,7 +51,8 @@ class AuditCounts:
         found.attempts = {_key(key): int(number) for key, number in found.attempts.items()}
         found.last = {_key(key): float(at) for key, at in found.last.items()}
         found.seconds = {str(event): float(seconds) for event, seconds in found.seconds.items()}
-        found.lost = {who: (str(event), float(at)) for who, (event, at) in found.lost.items()}
+        found.open = {who: (str(event), None if at is None else float(at)) for who, (event, at) in found.open.items()}
+        found.ended = tuple(map(str, found.ended))
         found.smoke_seconds = tuple(map(_number, found.smoke_seconds))
         found.gate_length = _number(found.gate_length)
         return found
@@ -55,28 +62,49 @@ class AuditCounts:
         event, said = record.get("event"), written(record.get("at"))
         if said is None or not isinstance(event, str):
             return
-        at = plausible(said, now)
-        who = f"{record.get('user')}@{record.get('controller')}/{record.get('pid')}"[:200]
+        at, who = plausible(said, now), _who(record)
         if event in _ATTEMPTS and "outcome" in record:
-            self.lost.pop(who, None)
+            self._close(who)
             self._count(event, _result(event, record["outcome"]), at, record.get("seconds"))
             self._checked(record.get("checks"))
-        elif event == "controller lost" and len(self.lost) < _MOST_LOST:
-            self.lost[who] = (_event(record.get("command")), now if at is None else at)
-        elif event == "begun":
-            self._give_up(self.lost.keys() - {who})
         elif event == "dead-man":
-            self._give_up(set(self.lost))
+            self._give_up(set(self.open), at)
             self._count("dead_man", "rolled_back" if record.get("back_to") else "failed", at, None)
+        else:
+            self._follow(event, record, who, now if at is None else at)
 
     def settle(self, now: float) -> None:
         """Controllers that didn't come back in time. `now` is Unix time."""
-        self._give_up({who for who, (_, at) in self.lost.items() if now - at > COMES_BACK_SECONDS})
+        lost = {who: at for who, (_, at) in self.open.items() if at is not None}
+        self._give_up({who for who, at in lost.items() if now - at > COMES_BACK_SECONDS}, now)
 
-    def _give_up(self, gone: set[str]) -> None:
+    def _follow(self, event: str, record: Mapping[str, Any], who: str, at: float) -> None:
+        """Who holds the host's lock, one at a time: whoever gets it shows that the attempts before are over."""
+        command = _event(record.get("command"))
+        if event == "begun":
+            self._give_up(set(self.open), at)
+            self.ended = tuple(one for one in self.ended if one != who)
+            self.open[who] = (command, None)
+        elif event == "controller back" and who in self.open:
+            self.open[who] = (command, None)
+        elif event == "controller lost" and who not in self.ended and len(self.open) < _MOST_OPEN:
+            self.open[who] = (command, at)
+        elif event == "lock broken" and isinstance(record.get("holder"), Mapping):
+            holder = record["holder"]
+            if (former := _who(holder)) not in self.ended:
+                self.open.setdefault(former, (_event(holder.get("command")), at))
+                self._give_up({former}, at)
+
+    def _give_up(self, gone: set[str], at: float | None) -> None:
+        """Interrupted when the controller was lost; where nobody saw that, `at`."""
         for who in gone:
-            event, at = self.lost.pop(who)
-            self._count(event, "interrupted", at, None)
+            event, lost = self.open[who]
+            self._close(who)
+            self._count(event, "interrupted", at if lost is None else lost, None)
+
+    def _close(self, who: str) -> None:
+        self.open.pop(who, None)
+        self.ended = (*self.ended, who)[-_MOST_ENDED:]
 
     def _count(self, event: str, result: str, at: float | None, seconds: object) -> None:
         key = f"{event}/{result}"
@@ -98,6 +126,10 @@ class AuditCounts:
         if isinstance(gate, Mapping) and gate.get("verdict") in ("passed", "refused", "inconclusive"):
             self.gate_ok = gate["verdict"] == "passed"
             self.gate_length = _number(gate.get("acceptance_length"))
+
+
+def _who(document: Mapping[str, Any]) -> str:
+    return f"{document.get('user')}@{document.get('controller')}/{document.get('pid')}"[:200]
 
 
 def _key(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from ddtree_ops.exporter import state_file
@@ -16,7 +15,7 @@ from ddtree_ops.exporter.target import Target
 from ddtree_ops.exporter.unit.boot_counts import BootCount
 from ddtree_ops.fleet import places
 from ddtree_ops.ports import Command
-from ddtree_ops.units.eta import Boot, Outcome, read_history
+from ddtree_ops.units.eta import Boot, Outcome, median, read_history
 from ddtree_ops.units.phases import Phase
 
 _MOST_KNOWN = 64  # ports that were used once, the newest last
@@ -90,4 +89,4 @@ def _samples(port: str, boots: Sequence[Boot], release: str, count: BootCount) -
 def _usual(boots: Sequence[Boot], release: str) -> float | None:
     ready = [boot for boot in boots if boot.outcome is Outcome.READY]
     chosen = [boot for boot in ready if boot.release == release] or ready
-    return median(boot.seconds for boot in chosen[-_USUAL_OF:]) if chosen else None
+    return median([boot.seconds for boot in chosen[-_USUAL_OF:]]) if chosen else None

@@ -26,7 +26,7 @@ _Known = tuple[AuditCounts, Position, str]
 class DeploysCollector:
     """Counts and the position that they belong to are kept together in one file: nothing is counted twice or forgotten.
 
-    `problem`: why they couldn't be kept the last time.
+    `problem`: why they couldn't be kept the last time, or what of the log can't be read.
     """
 
     name = "deploys"
@@ -37,7 +37,12 @@ class DeploysCollector:
         self._path = state / NAME if state is not None else None
         self._wall = wall
         self._known: _Known | None = None
-        self.problem: str | None = None
+        self._unkept: str | None = None
+        self._unread: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        return self._unkept or self._unread
 
     def read(self) -> Sequence[Sample]:
         """Raises Unreachable, HostCommandFailed (a log that isn't readable), OSError (a state that we may not read)."""
@@ -47,8 +52,8 @@ class DeploysCollector:
             found = self._read_on(*self._known)
         except BeganAnew:  # just now; a second time in a row is no accident
             found = self._read_on(*self._known)
-        if self._path is not None and (self.problem or found[:2] != self._known[:2]):
-            self.problem = state_file.kept(self._path, {"counts": asdict(found[0]), "position": asdict(found[1])})
+        if self._path is not None and (self._unkept or found[:2] != self._known[:2]):
+            self._unkept = state_file.kept(self._path, {"counts": asdict(found[0]), "position": asdict(found[1])})
         self._known = found
         return tuple(_samples(found[0]))
 
@@ -56,6 +61,7 @@ class DeploysCollector:
         """On a copy: what a reading that failed took in counts for nothing."""
         now, counts, log = self._wall(), copy.deepcopy(known), AuditLog(self._target.shell, position)
         look = log.look()
+        self._unread = log.problem
         if look != looked:
             for record in log.records(look, now):
                 counts.take(record, now)

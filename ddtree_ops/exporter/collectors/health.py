@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,7 +22,6 @@ class HealthCollector:
     """
 
     target: Target
-    monotonic: Callable[[], float] = time.monotonic
     name: ClassVar[str] = "health"
     period: ClassVar[float] = 30.0
     problem: str | None = field(default=None, init=False)
@@ -34,7 +32,7 @@ class HealthCollector:
         return [sample for port in ports for sample in self._of(port)]
 
     def _of(self, port: int) -> list[Sample]:
-        begun = self.monotonic()
+        begun = self.target.monotonic()
         try:
             answer = self.target.loopback.get(port, HEALTH, fresh=self.period / 2)
             problem = answer.problem
@@ -45,7 +43,7 @@ class HealthCollector:
             success, seconds = answer.status == 200 and not problem, answer.seconds
             answered = answer.status != 0
         except TimeoutError:
-            success, seconds, answered = False, self.monotonic() - begun, True
+            success, seconds, answered = False, self.target.monotonic() - begun, True
         found = [Sample(server.HEALTH, int(success), (str(port),))]
         return [*found, Sample(server.HEALTH_SECONDS, seconds, (str(port),))] if answered else found
 

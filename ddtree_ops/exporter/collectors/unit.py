@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ddtree_ops.errors import DdtreeOpsError
@@ -35,9 +35,8 @@ class UnitCollector:
     name = "unit"
     period = 5.0
 
-    def __init__(self, target: Target, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, target: Target) -> None:
         self._target = target
-        self._wall = wall
         self._movements: dict[str, Movement] = {}
         self._exits: dict[str, int] = {}
         self.dropped = 0
@@ -94,7 +93,7 @@ class UnitCollector:
         try:
             return float(self._target.shell.run(_CLOCK).stdout)
         except ValueError:
-            return self._wall()
+            return time.time()
 
 
 def _is_there(state: UnitState) -> bool:

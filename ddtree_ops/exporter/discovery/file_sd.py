@@ -33,4 +33,4 @@ def _content(path: Path) -> bytes | None:
 
 def following(discovery: Discovery, path: Path, seconds: float = SECONDS) -> Repeating:
     """What keeps the file as the inventory is. A path that can't be written shows at its start, as OSError."""
-    return Repeating(lambda: write_targets(discovery, path), seconds, f"{path} stays as it was")
+    return Repeating(lambda: write_targets(discovery, path), seconds, "targets", f"{path} stays as it was")

@@ -7,7 +7,6 @@ unreadable, that host's last good targets.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ddtree_ops.errors import DdtreeOpsError
+from ddtree_ops.exporter import log
 from ddtree_ops.exporter.discovery.groups import as_json, by_job
 from ddtree_ops.fleet.inventory import load_fleet
 from ddtree_ops.fleet.inventory_state import State, inventory_state
 from ddtree_ops.fleet.scrape_targets import HostTargets, scrape_targets
 
-_LOG = logging.getLogger(__name__)
 PAUSE = 20  # times as long as a reading with mistakes took, until the next one: 5 % of a core at most
 _MOST_TOLD = 5  # lines of the log each time the inventory changes; `Found.hosts` has all
 
@@ -87,7 +86,7 @@ class Discovery:
         except Exception as error:  # noqa: BLE001 - a mistake of ours must show as well, and not leave the old state as if it were new
             problem = self._words(error)
             told = f"the targets of {len(before.hosts)} hosts as last read are told" if before.read_at else "no targets are told"
-            self._tell(problem, lambda: _LOG.error("%s; %s", problem, told))
+            self._tell(problem, lambda: log.line(f"{problem}; {told}"))
             return replace(before, problem=problem)
         broken = [one for one in hosts if one.problems]
         self._tell([(one.host, one.problems) for one in broken], lambda: _tell(broken, kept))
@@ -117,6 +116,6 @@ def _with_last_good(hosts: Sequence[HostTargets], before: Found) -> tuple[tuple[
 def _tell(broken: Sequence[HostTargets], kept: frozenset[str]) -> None:
     for one in broken[:_MOST_TOLD]:
         told = "its last good targets are told" if one.host in kept else f"{len(one.targets)} targets are told"
-        _LOG.warning("host %s: %s; %s", one.host, one.problems[0], told)
+        log.line(f"host {one.host}: {one.problems[0]}; {told}")
     if len(broken) > _MOST_TOLD:
-        _LOG.warning("%d more hosts have mistakes", len(broken) - _MOST_TOLD)
+        log.line(f"{len(broken) - _MOST_TOLD} more hosts have mistakes")

@@ -22,7 +22,7 @@ from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.sieve import Item
 from ddtree_ops.triage.gate import Gate
 
-#: A second for the judgement (journal_stretch.py), and what journald takes to write a line down.
+#: A second for the judgement (stretch.py), and what journald takes to write a line down.
 SETTLE_SECONDS = 1.1
 _SETTLE_ROUNDS, _LEAST_SETTLE = 12, 0.1
 _SAVE_SECONDS = 5.0

@@ -6,7 +6,7 @@ from typing import Any
 
 from ddtree_ops.exporter.page.board import Frame
 from ddtree_ops.exporter.page.icon import title
-from ddtree_ops.exporter.page.render import address, document, ours, template
+from ddtree_ops.exporter.page.render import address, document, template, trusted
 from ddtree_ops.exporter.page.table import Selection
 from ddtree_ops.exporter.sight.row import STATES
 
@@ -34,11 +34,11 @@ def fleet_page(frame: Frame, selection: Selection) -> str:
         events=address("/events", {**asked, "since": frame.mark}),
         home=False,
         selection=selection,
-        summary=ours(summary(frame, selection)),
+        summary=trusted(summary(frame, selection)),
         total=len(frame.drawn),
         columns=COLUMNS,
         link=lambda sort: address("/", {**asked, "sort": "" if sort == "worst" else sort}),
-        rows=[ours(one.html) for one in selection.choose(frame.drawn)],
+        rows=[trusted(one.html) for one in selection.choose(frame.drawn)],
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ddtree_ops.exporter.page.board import Frame
 from ddtree_ops.exporter.page.host_view import host_view
 from ddtree_ops.exporter.page.icon import icon, title
-from ddtree_ops.exporter.page.render import address, document, ours, template
+from ddtree_ops.exporter.page.render import address, document, template, trusted
 from ddtree_ops.exporter.sight.model import HostSight
 from ddtree_ops.exporter.sight.order import counts
 from ddtree_ops.exporter.sight.words import plain
@@ -32,7 +32,7 @@ def host_page(frame: Frame, sight: HostSight) -> str:
         title=title(counted, plain(sight.host)),
         events=address("/events", {"host": sight.host}),
         home=frame.fleet,
-        parts={name: ours(html) for name, html in parts(sight, frame.fleet).items()},
+        parts={name: trusted(html) for name, html in parts(sight, frame.fleet).items()},
     )
 
 

@@ -29,7 +29,7 @@ class Segment:
     colour: int
 
 
-def server_view(sight: HostSight, server: Server, row: Row, fleet: bool) -> dict[str, Any]:
+def _server_view(sight: HostSight, server: Server, row: Row, fleet: bool) -> dict[str, Any]:
     """What the parts of a server need."""
     kv = hundredths(server.traffic.kv_used)
     return {
@@ -53,7 +53,7 @@ def server_view(sight: HostSight, server: Server, row: Row, fleet: bool) -> dict
 
 def host_view(sight: HostSight, fleet: bool) -> dict[str, Any]:
     """What the templates of a host's page need."""
-    servers = [server_view(sight, server, row, fleet) for server, row in zip(sight.servers, rows(sight), strict=True)]
+    servers = [_server_view(sight, server, row, fleet) for server, row in zip(sight.servers, rows(sight), strict=True)]
     return {
         "host": plain(sight.host),
         "hardware": plain(sight.hardware or ""),

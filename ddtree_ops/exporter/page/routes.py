@@ -87,10 +87,6 @@ class StatusPage:
                 return Response(200, HTML, page, {**SECURITY, "Content-Security-Policy": policy(page)})
         return text("no report of this failure is stored here", 404)
 
-    def close(self) -> None:
-        """End streams and threads."""
-        self._board.close()
-
 
 def _host(frame: Frame, name: str) -> HostSight | None:
     return next((sight for sight in frame.sights if sight.host == name), None)

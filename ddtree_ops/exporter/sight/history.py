@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ddtree_ops.exporter.catalogue import server, speculation, unit
-from ddtree_ops.exporter.sight.readings import Readings, Snapshot
+from ddtree_ops.exporter.sight.readings import Readings
+from ddtree_ops.exporter.snapshot import Snapshot
 
 POINTS = 60
 # Longer than a few periods without a reading is a gap, not a slow rate.

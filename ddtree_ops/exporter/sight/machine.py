@@ -5,7 +5,8 @@ from __future__ import annotations
 from ddtree_ops.exporter.catalogue import failures, releases
 from ddtree_ops.exporter.catalogue import gpus as metrics
 from ddtree_ops.exporter.sight.model import Deploy, Gpu, HostSight
-from ddtree_ops.exporter.sight.readings import Readings, Snapshot
+from ddtree_ops.exporter.sight.readings import Readings
+from ddtree_ops.exporter.snapshot import Snapshot
 
 
 def machine(readings: Readings) -> HostSight:

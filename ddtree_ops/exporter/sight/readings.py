@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ddtree_ops.exporter.metric import Metric, Sample
+from ddtree_ops.exporter.snapshot import Snapshot
 
 T = TypeVar("T")
 #: By name: the collectors that were read with their samples, and what these came to.
 Made = dict[str, tuple[tuple[tuple[str, Sequence[Sample]], ...], Any]]
-#: A problem that tells no more than that.
-UNANSWERED = "doesn't answer"
-
-
-class CollectorState(Protocol):
-    """How a collector's last reading went; `last_success` is Unix time."""
-
-    @property
-    def success(self) -> bool: ...
-    @property
-    def last_success(self) -> float | None: ...
-
-
-class Snapshot(Protocol):
-    """What a sampler holds: samples and state by collector."""
-
-    @property
-    def samples(self) -> Mapping[str, Sequence[Sample]]: ...
-    @property
-    def states(self) -> Mapping[str, CollectorState]: ...
-    @property
-    def taken(self) -> float: ...
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def phase_words(phase: str | None) -> str:
     return "" if phase in (None, "none") else plain(str(phase)).replace("_", " ")
 
 
-def left_words(load: Load) -> str:
+def _left(load: Load) -> str:
     """How long a load still takes, or has taken."""
     if load.eta is not None:
         return f"{span(load.eta)} left"
@@ -133,7 +133,7 @@ def _row(sight: HostSight, server: Server) -> Row:
         state=server.state,
         phase=phase_words(load.phase),
         percent=hundredths(load.progress),
-        left=left_words(load),
+        left=_left(load),
         moved=int(load.moved) if server.state is State.STALLED and load.moved is not None else None,
         reason=_reason(sight, server),
         seen=int(sight.read) if sight.stale and sight.read is not None else None,

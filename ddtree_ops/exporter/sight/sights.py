@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from ddtree_ops.exporter.sight.build import STALE_SECONDS, is_stale, sight, units_read
 from ddtree_ops.exporter.sight.history import History
 from ddtree_ops.exporter.sight.model import HostSight, State
-from ddtree_ops.exporter.sight.readings import UNANSWERED, Made, Observed, Readings, Snapshot
+from ddtree_ops.exporter.sight.readings import Made, Observed, Readings
+from ddtree_ops.exporter.sight.state import UNANSWERED
+from ddtree_ops.exporter.snapshot import Snapshot
 
 # A load that stands still becomes a stalled one without any new sample.
 _JUDGED_AGAIN_SECONDS = 5.0

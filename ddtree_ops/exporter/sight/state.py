@@ -11,6 +11,8 @@ from ddtree_ops.units.exit_codes import ExitCode
 STALLED_SECONDS = 180.0
 # One failed probe of a busy server says nothing; a minute of them without any token does.
 SILENT_SECONDS = 60.0
+# A host's problem that tells no more than that it is lost.
+UNANSWERED = "doesn't answer"
 _NO_PHASE = (None, "none")
 _EXITS = {
     ExitCode.CRASHED: "crashed",

@@ -29,7 +29,7 @@ def span(seconds: float) -> str:
 
 
 def ago(then: float | None, now: float) -> str:
-    """`12 s ago`, `3 min ago`, `5 h ago`, `2 days ago`: one unit, as page.js counts it on."""
+    """`12 s ago`, `3 min ago`, `5 h ago`, `2 days ago`: one unit, as status.js counts it on."""
     if then is None:
         return UNKNOWN
     whole = int(max(0.0, now - then))

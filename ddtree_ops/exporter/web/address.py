@@ -17,6 +17,8 @@ from ddtree_ops.units.whole_number import MOST_PORT, whole_number
 _FIXES = {
     errno.EADDRINUSE: "another program listens there (`ss -ltnp` names it; another exporter?): end it, or give another --listen",
     errno.EADDRNOTAVAIL: "no interface has that address: give --listen one of this machine's (`ip address`)",
+    errno.EMFILE: "the limit of this process for open files is too low: raise it (`ulimit -n`, the unit's LimitNOFILE=)",
+    errno.ENFILE: "the system has no more open files to give (sysctl fs.file-max): see what holds so many",
     errno.EACCES: "ports below 1024 need root: give --listen a higher one",
 }
 
@@ -59,8 +61,9 @@ def listen(address: Address) -> list[socket.socket]:
 
 
 def own(sockets: Sequence[socket.socket]) -> tuple[str, int]:
-    """Host and port of the first."""
-    host, port = sockets[0].getsockname()[:2]
+    """Host and port of the first; `::` where that is among them, as it stands for all addresses."""
+    names = [one.getsockname()[:2] for one in sockets]
+    host, port = next((name for name in names if name[0] == "::"), names[0])
     return str(host), int(port)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import re
+import zlib
 from dataclasses import replace
 
 from ddtree_ops.exporter.web.messages import Response
 
 _LEAST_BYTES = 1024
+_GZIP = 16 + zlib.MAX_WBITS  # the form of RFC 1952
 # RFC 9110, 12.5.3: gzip is named, and not with the weight 0.
 _TAKEN = re.compile(r"(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)", re.IGNORECASE)
 
@@ -20,4 +21,4 @@ def compressed(response: Response, accepted: str) -> Response:
     headers = {**response.headers, "Vary": "Accept-Encoding"}
     if not _TAKEN.search(accepted):
         return replace(response, headers=headers)
-    return replace(response, headers={**headers, "Content-Encoding": "gzip"}, body=gzip.compress(response.body, 1, mtime=0))
+    return replace(response, headers={**headers, "Content-Encoding": "gzip"}, body=zlib.compress(response.body, 1, _GZIP))

@@ -14,8 +14,8 @@ from typing import Any
 
 from ddtree_ops.errors import UsageError
 from ddtree_ops.exporter.web.passwords import UnknownHashError, checker
+from ddtree_ops.fleet.regular_file import open_regular
 
-_MOST_BYTES = 1 << 20
 _TLS, _USERS = "tls_server_config", "basic_auth_users"
 _TLS_KEYS = frozenset({"cert_file", "key_file", "min_version", "client_ca_file", "client_auth_type"})
 _VERSIONS = ("TLS12", "TLS13")
@@ -51,37 +51,25 @@ def load(path: Path) -> WebConfig:
     if config.users:
         refuse_open(path, "holds password hashes")
     if config.tls:
+        for file in filter(None, (config.tls.cert, config.tls.client_ca)):
+            with open_regular(file):  # OpenSSL, which reads it, would wait for the writer of a FIFO
+                pass
         refuse_open(config.tls.key, "is the key of the certificate")
     return config
 
 
 def refuse_open(path: Path, what: str) -> None:
-    """Raises UsageError if other users may read or write a file."""
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+    """Raises UsageError if other users may read or write a file, or if it is no regular one."""
+    with open_regular(path) as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
     if mode & (stat.S_IROTH | stat.S_IWOTH):
         raise UsageError(f"{path} {what}, but every user may read or write it (mode {mode:04o})", hint=f"chmod o-rw {path}")
 
 
 def _yaml(path: Path) -> Any:
-    import yaml  # noqa: PLC0415 - a megabyte that is only needed with this file
+    from ddtree_ops.fleet.source import read_plain  # noqa: PLC0415 - PyYAML: a megabyte that is only needed with this file
 
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise UsageError(f"{path}: more than 1 MiB")
-        data = yaml.load(text, yaml.CSafeLoader)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", hint="--web-config FILE must be readable by the exporter's user") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else f"{path}"
-        raise UsageError(f"{where}: no YAML: {getattr(error, 'problem', None) or 'too deep'}") from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:  # of PyYAML's conversions: `!!bool maybe`
-        raise UsageError(f"{path}: no YAML: a value that its tag or form doesn't fit") from error
+    data = read_plain(path)
     if data is None:
         hint = "leave --web-config out, or write {}, if neither TLS nor passwords are wanted"
         raise UsageError(f"{path} is empty, as a file that was cut off would be", hint=hint)

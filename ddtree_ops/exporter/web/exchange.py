@@ -17,7 +17,7 @@ from tornado.iostream import StreamClosedError
 from ddtree_ops.exporter.web.compression import compressed
 from ddtree_ops.exporter.web.failures import tell
 from ddtree_ops.exporter.web.messages import BUSY, Request, Response, text
-from ddtree_ops.exporter.web.routes import Handler
+from ddtree_ops.exporter.web.routes import Handler, addressed
 from ddtree_ops.exporter.web.site import Site
 from ddtree_ops.exporter.web.threads import TooManyError
 
@@ -66,30 +66,34 @@ class Exchange:
         try:
             if not await self._site.allows(self._request.headers.get("Authorization")):
                 return Response(401, body=b"unauthorized\n", headers={"WWW-Authenticate": _CHALLENGE})
-            if not self._site.knows(self._request.host):
+            host, path = addressed(self._request.path, self._request.host)
+            if not self._site.knows(host):
                 return text("this host name isn't served here", 421)
-            return await self._handled()
+            return await self._handled(path)
         except TooManyError:
             return BUSY
         except Exception as error:  # noqa: BLE001 - a page that fails is no reason to end
             tell(error)
             return text("internal error; the exporter's journal says where", 500)
 
-    async def _handled(self) -> Response:
+    async def _handled(self, target: str) -> Response:
         try:
             fields = urllib.parse.parse_qsl(self._request.query, max_num_fields=_MOST_FIELDS)
         except ValueError:
             return text("no sound address", 400)
-        path = urllib.parse.unquote(self._request.path, errors="replace")
-        handler, params = self._site.routes.find(path)
+        path = urllib.parse.unquote(target, errors="replace")
+        route, params = self._site.routes.find(path)
         query = dict(reversed(fields))  # the first of each name
         headers = {name.lower(): value for name, value in self._request.headers.items()}
         request = Request(path, query, params, headers, self._request.method or "")
-        return await self._site.work.run(partial(_handled, handler, request))
+        turns = self._site.waiting if route.waits else self._site.calls
+        return await turns.run(partial(_handled, route.handler, request))
 
     async def _send_whole(self, response: Response, body: bytes) -> None:
         headers = {"Content-Length": str(len(body)), **response.headers}
-        await self._send_head(response, headers, b"" if self._request.method == "HEAD" else body)
+        await self._send_head(response, headers)
+        if self._request.method != "HEAD":
+            await _sent(self._connection.write(body))  # not with the head, which would copy megabytes
 
     async def _send_stream(self, response: Response, pieces: Iterator[bytes]) -> None:
         self._site.streams -= 1
@@ -115,11 +119,10 @@ class Exchange:
             tell(error)
             return None
 
-    async def _send_head(self, response: Response, headers: Mapping[str, str], body: bytes = b"") -> None:
-        """And a body, if it has one."""
+    async def _send_head(self, response: Response, headers: Mapping[str, str]) -> None:
         ours = {**_HEADERS, "Date": format_timestamp(time.time()), "Content-Type": response.content_type}
         line = ResponseStartLine("HTTP/1.1", response.status, responses.get(response.status, "Unknown"))
-        await _sent(self._connection.write_headers(line, HTTPHeaders({**ours, **headers}), body))
+        await _sent(self._connection.write_headers(line, HTTPHeaders({**ours, **headers})))
 
 
 async def _sent(written: asyncio.Future[None]) -> None:

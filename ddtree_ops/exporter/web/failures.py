@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 
 
@@ -12,8 +13,10 @@ def tell(error: BaseException) -> None:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
+    number = error.errno if isinstance(error, OSError) else None
+    reason = f" ({os.strerror(number)})" if number and number > 0 else ""
     place = f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}" if trace else ""
-    print(f"a handler failed: {type(error).__name__}{place}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"a handler failed: {type(error).__name__}{reason}{place}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 class _Told(logging.Handler):

@@ -25,8 +25,9 @@ _Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 
 class Guard:
-    """Asked at each connection. A change that can't be used is logged, and what was there before stays in force.
+    """Whether there was a change is asked at each connection, outside of the event loop: it reads files.
 
+    A change that can't be used is logged, and what was there before stays in force.
     So does one that would take protection away: a file that is being written, or was cut off by a full disk, looks just like it.
     """
 
@@ -41,7 +42,7 @@ class Guard:
         self._context: ssl.SSLContext | None = None
         self._passwords = _Passwords({})
         if path is not None:
-            self._take(path)
+            self._read(path)
             if self.config == WebConfig():
                 _log(f"{path} asks for neither TLS nor passwords: whoever reaches the port is served, in plain HTTP")
 
@@ -50,9 +51,14 @@ class Guard:
         """A password or a client's certificate is asked for."""
         return bool(self.config.users) or bool(self.config.tls and self.config.tls.client_ca)
 
+    @property
+    def follows(self) -> bool:
+        """There is a file: refresh() may find another one."""
+        return self._path is not None
+
+    @property
     def tls(self) -> ssl.SSLContext | None:
-        """For a new connection; None for plain HTTP."""
-        self.refresh()
+        """For a new connection, as last read; None for plain HTTP."""
         return self._context
 
     def knows(self, authorization: str | None) -> bool | None:
@@ -65,22 +71,36 @@ class Guard:
 
     def refresh(self, *, now: bool = False) -> None:
         """Read the files if one of them changed, or in any case. What failed is tried again: its reason may pass by itself."""
-        if self._path is None:
+        if self._path is None or not self._lock.acquire(blocking=now):
+            return  # somebody reads them already, and maybe for long: a file of a server that doesn't answer
+        try:
+            self._refresh(self._path, now)
+        finally:
+            self._lock.release()
+
+    def _refresh(self, path: Path, now: bool) -> None:
+        stamp = self._stamped(path)
+        due = bool(self._problem) and time.monotonic() >= self._again_at
+        if stamp == self._stamp and not now and not due:
             return
-        with self._lock:
-            stamp = self._stamped(self._path)
-            due = bool(self._problem) and time.monotonic() >= self._again_at
-            if stamp == self._stamp and not now and not due:
-                return
-            self._stamp, self._again_at = stamp, time.monotonic() + RETRY_SECONDS
-            try:
-                self._take(self._path)
-                problem = ""
-            except UsageError as error:
-                problem = f"{error.message}; the former settings stay"
-            if problem and problem != self._problem:
-                _log(problem)
-            self._problem = problem
+        self._stamp, self._again_at = stamp, time.monotonic() + RETRY_SECONDS
+        problem = ""
+        try:
+            self._read(path)
+        except UsageError as error:
+            problem = f"{error.message}; the former settings stay"
+        if problem and problem != self._problem:
+            _log(problem)
+        self._problem = problem
+
+    def _read(self, path: Path) -> None:
+        """Whatever is wrong with the files is a UsageError: nothing that they hold may end the server."""
+        try:
+            self._take(path)
+        except UsageError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{path} can't be used: {type(error).__name__}") from error
 
     def _take(self, path: Path) -> None:
         config = load(path)
@@ -185,6 +205,6 @@ def _stat(path: Path) -> tuple[str, int, int, int, int]:
     """The time of the last change of its status (inode(7)) also moves with its mode and owner."""
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: no name that a file can have
         return str(path), 0, 0, 0, 0
     return str(path), found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size

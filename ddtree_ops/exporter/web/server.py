@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from tornado.http1connection import HTTP1Connection, HTTP1ServerConnection
@@ -13,13 +14,15 @@ from tornado.httputil import HTTPServerRequest
 from tornado.iostream import IOStream, SSLIOStream
 
 from ddtree_ops.exporter.web.exchange import Exchange
-from ddtree_ops.exporter.web.failures import quiet_logs
-from ddtree_ops.exporter.web.site import Site
+from ddtree_ops.exporter.web.failures import quiet_logs, tell
+from ddtree_ops.exporter.web.site import MOST_CONNECTIONS, Site
+from ddtree_ops.exporter.web.threads import in_thread
 
 HEAD_SECONDS = 3.0
 """For the TLS handshake and the whole head of the request together."""
+REREAD_SECONDS = 1.0
+"""For a web config or a certificate that changed: a hundred times what it takes."""
 MOST_HEAD_BYTES = 16384
-MOST_CONNECTIONS = 64
 _MOST_READ_BYTES = 65536
 
 
@@ -62,9 +65,18 @@ class Server(HTTPServer):
                 await asyncio.sleep(0.1)  # out of descriptors: some will come back
                 continue
             try:
+                await self._follow()
                 self._accepted(channel, address)
-            except OSError:  # the client is gone already
+            except Exception as error:  # noqa: BLE001 - nothing may end this loop, or nobody is served any more
+                if not isinstance(error, OSError):  # the client is gone already
+                    tell(error)
                 channel.close()
+
+    async def _follow(self) -> None:
+        """With the files as they are now, if they can be read at once: until they are, the former settings are in force."""
+        if self._site.guard.follows:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(in_thread(self._site.guard.refresh), REREAD_SECONDS)
 
     def _accepted(self, channel: socket.socket, address: tuple[Any, ...]) -> None:
         if self._open >= MOST_CONNECTIONS:
@@ -80,6 +92,7 @@ class Server(HTTPServer):
         """Wait for a connection's request."""
         self._open += 1
         self._silent[stream] = None
+        stream.set_nodelay(True)  # a small body would wait until its head is acknowledged
         super().handle_stream(stream, address)
 
     def on_close(self, server_conn: object) -> None:
@@ -100,7 +113,7 @@ class Server(HTTPServer):
 
 def _stream(channel: socket.socket, site: Site) -> IOStream:
     """Raises OSError."""
-    context = site.guard.tls()
+    context = site.guard.tls
     if context is None:
         return IOStream(channel, max_buffer_size=_MOST_READ_BYTES)
     secured = context.wrap_socket(channel, server_side=True, do_handshake_on_connect=False)

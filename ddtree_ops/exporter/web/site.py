@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,13 +12,22 @@ from ddtree_ops.exporter.web.guard import Guard
 from ddtree_ops.exporter.web.routes import Routes
 from ddtree_ops.exporter.web.threads import Turns
 
+MOST_CONNECTIONS = 64
 MOST_STREAMS = 16
-MOST_CALLS = 32
-"""Handlers that run at a time, each in a thread: one may wait a minute for a host."""
+MOST_WAITING = 40
+"""Requests for handlers that wait for a host or a server, maybe for a minute. More are sent away: with the streams they
+leave connections, and turns of their own, to those that never wait.
+"""
+_WAITING_AT_ONCE = 32
+_MOST_CALLS = 8
+"""Handlers that never wait, at a time: the others stand in a line."""
 _MOST_PIECES = 4
 """The same for the next pieces of streams, which take milliseconds."""
 MOST_CHECKS = 8
 """The password that is worked out, which takes a core for a good part of a second, and those that wait for it."""
+
+# RFC 3986, 3.2: a name, or an address of IPv6 in brackets, and a port, which may be empty.
+_HOST = re.compile(r"(?P<name>\[[^\[\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
 @dataclass
@@ -31,7 +41,8 @@ class Site:
     guard: Guard
     names: frozenset[str] = frozenset()
     streams: int = MOST_STREAMS
-    work: Turns = field(default_factory=lambda: Turns(MOST_CALLS, 2 * MOST_CALLS))
+    calls: Turns = field(default_factory=lambda: Turns(_MOST_CALLS, MOST_CONNECTIONS))
+    waiting: Turns = field(default_factory=lambda: Turns(_WAITING_AT_ONCE, MOST_WAITING))
     pieces: Turns = field(default_factory=lambda: Turns(_MOST_PIECES, MOST_STREAMS))
     _checks: Turns = field(default_factory=lambda: Turns(1, MOST_CHECKS))
 
@@ -42,8 +53,12 @@ class Site:
 
     def knows(self, host: str) -> bool:
         """A page in somebody's browser may let its own name lead to our loopback (DNS rebinding)."""
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        return not self.names or name.lower() in self.names or _is_address(name.strip("[]"))
+        found = _HOST.fullmatch(host)
+        if not self.names:
+            return True
+        return found is not None and (
+            found["name"].lower().removesuffix(".") in self.names or _is_address(found["name"].strip("[]"))
+        )
 
 
 def own_names() -> frozenset[str]:

@@ -6,16 +6,17 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST = 120
+_MOST = 3
 
 
-def nearest(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.7) -> tuple[str, ...]:
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> tuple[str, ...]:
     """The nearest of known names, best first; those with the same words in another order count as near, too."""
     wanted = name[:_LONGEST]
     others = [one for one in dict.fromkeys(known) if one and len(one) <= _LONGEST]
     words = _words(wanted)
     reordered = [one for one in others if len(words) > 1 and _words(one) == words and one != name]
-    close = difflib.get_close_matches(wanted, others, n=most, cutoff=cutoff)
-    return tuple(dict.fromkeys([*reordered, *close]))[:most]
+    close = difflib.get_close_matches(wanted, others, n=_MOST, cutoff=cutoff)
+    return tuple(dict.fromkeys([*reordered, *close]))[:_MOST]
 
 
 def similarity(one: str, other: str) -> float:

@@ -132,14 +132,14 @@ def is_constant(value: object) -> bool:
     return value is None or isinstance(value, str | bytes | int | float | complex)
 
 
-def literal(value: object, most: int = 400) -> str | None:
+def literal(value: object) -> str | None:
     """A constant as Python writes it; None for anything else, and for what is too long to be read."""
     if not is_constant(value):
         return None
     if isinstance(value, set | frozenset) and value:
-        return "{" + ", ".join(sorted(map(repr, value)))[:most] + "}"
+        return "{" + ", ".join(sorted(map(repr, value)))[:_LONGEST_LITERAL] + "}"
     text = repr(value)
-    return text if len(text) <= most else None
+    return text if len(text) <= _LONGEST_LITERAL else None
 
 
 def pieces(value: object) -> Iterator[object] | None:

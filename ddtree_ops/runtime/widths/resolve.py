@@ -43,6 +43,7 @@ _VERIFY_WIDTH = re.compile(r"verify_(?:width|tokens)$")
 _DECIDING = re.compile(
     r"srt/(?:server_args|speculative/(?:spec_\w+|d(?:dtree|flash)\w*)|arg_groups/speculative\w*|model_executor/model_runner)\.py$"
 )
+_ALGORITHM = "DDTREE"  # its name to SGLang
 _SGLANG = "sglang/"
 _MOST_PLUGIN_FILES = 400
 _MOST_JUDGED = 4
@@ -80,17 +81,17 @@ class Widths:
     others: frozenset[str] = frozenset()
 
 
-def resolve(files: Sequence[SourceFile], name: str = "DDTREE", plugins: str | None = None) -> Widths:
-    """The widths of an algorithm over the files of a tree. `plugins`: the variable SGLANG_PLUGINS of the server, if it is set."""
+def resolve(files: Sequence[SourceFile], plugins: str | None = None) -> Widths:
+    """The widths of DDTREE over the files of a tree. `plugins`: the variable SGLANG_PLUGINS of the server, if it is set."""
     packages = plugin_packages(files)
     only = chosen(packages, plugins)
     inside = [file for file in files if _in_sglang(file.name)]
-    members = [place for place in (_member(file, name) for file in inside if file.name.endswith(algorithm.SPEC_INFO)) if place]
+    members = [place for place in (_member(file) for file in inside if file.name.endswith(algorithm.SPEC_INFO)) if place]
     loads = not inside or any(file.name.endswith(algorithm.PLUGIN_LOADER) for file in inside)
     candidates = [file for file in files if _is_plugin(file.name)][:_MOST_PLUGIN_FILES]
     modules = _parsed(candidates) if loads else []
     names = names_of(modules)
-    every = list(algorithm.registrations(modules, names, name))
+    every = list(algorithm.registrations(modules, names, _ALGORITHM))
     found = [one for one in every if only is None or one.package in only]
     places = (*members, *(one.place for one in found))
     complete = bool(inside)
@@ -139,9 +140,9 @@ def _is_plugin(name: str) -> bool:
     return name.endswith(".py") and not _in_sglang(name)
 
 
-def _member(file: SourceFile, name: str) -> Place | None:
+def _member(file: SourceFile) -> Place | None:
     module = parse(file)
-    return algorithm.member(module, name) if module else None
+    return algorithm.member(module, _ALGORITHM) if module else None
 
 
 def _parsed(files: Iterable[SourceFile]) -> list[Module]:

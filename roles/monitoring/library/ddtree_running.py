@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import http.client
+import math
 import re
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -17,8 +18,10 @@ module: ddtree_running
 short_description: Wait until units run steadily, answer, and have loaded their configuration
 description:
   - A unit of Type=simple is active from its start on, also one that crashes at once and is started again, and a reload by
-    a signal says nothing of how it ended. So a unit counts as running after some seconds of the same run; one with C(at) has to
-    answer C(path) there as well, and one with C(config) has to say in its metrics that it loaded this file since it was written.
+    a signal says nothing of how it ended. So a unit counts as running after some seconds of the same run, more of them if systemd
+    had to start it again. One with C(at) has to answer C(path) there as well, and one with C(config) has to say in its metrics
+    that it loaded this file since it was written. It has to be the same run after all that as before.
+  - What is told of one that doesn't holds the last lines of its journal.
   - Changes nothing.
 options:
   units:
@@ -45,11 +48,16 @@ ARGUMENTS: dict[str, Any] = {
     },
     "timeout": {"type": "float", "default": 30},
 }
-STEADY_SECONDS = 3.0
+STEADY_SECONDS = 6.0
+AGAIN_STEADY_SECONDS = 20.0  # of one that systemd had to start again: it may die every few seconds
+ANSWER_SECONDS = 5.0  # for the whole of an answer, however slowly it comes
 _AGAIN_SECONDS = 0.5
-_ANSWER_SECONDS = 5.0
 _MOST_BYTES = 8 << 20
-_SHOWN = ("ActiveState", "SubState", "Result", "NRestarts", "ActiveEnterTimestampMonotonic")
+_SHOWN = ("ActiveState", "SubState", "Result", "NRestarts", "ActiveEnterTimestampMonotonic", "InvocationID")
+_LINES = 12
+_LINE_CHARACTERS = 300
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})\b")
+_UNAUTHORIZED = 401  # there it is, and wants a password that isn't ours to know
 
 
 class Unit(NamedTuple):
@@ -63,32 +71,40 @@ class Unit(NamedTuple):
 
     def problem(self) -> str:
         """Why it doesn't run for good, as far as can be seen now; empty if it does."""
-        return unsteady(_shown(self.name), time.monotonic()) or (self.unanswered() if self.at else "")
+        before = _shown(self.name)
+        found = unsteady(before, time.monotonic()) or (self.unanswered() if self.at else "")
+        return found or other_run(before, _shown(self.name))
 
     def unanswered(self) -> str:
         """What is wrong with its answers; empty if nothing is. Raises OSError where the configuration isn't there."""
         try:
-            status, _ = _get(self.at, self.path)
-            said = _get(self.at, "/metrics")[1] if self.config else ""
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            status, _ = get(self.at, self.path)
+            if not (200 <= status < 400 or status == _UNAUTHORIZED):
+                return f"isn't ready, {self.path} answers {status}"
+            status, said = get(self.at, "/metrics") if self.config else (200, "")
+        except (OSError, ValueError) as error:
             return f"doesn't answer at {self.at}: {error or type(error).__name__}"
-        if status >= http.client.INTERNAL_SERVER_ERROR:
-            return f"isn't ready, {self.path} answers {status}"
+        if status != 200:
+            return f"doesn't say whether it loaded {self.config}: /metrics answers {status}"
         return self._unloaded(said) if self.config else ""
 
     def _unloaded(self, said: str) -> str:
         """Its own metrics say how its last try to load the configuration ended, and when the last good one was."""
-        if _value(said, f"{self.metrics}_last_reload_successful") != 1:
+        try:
+            good = _value(said, f"{self.metrics}_last_reload_successful")
+            loaded = _value(said, f"{self.metrics}_last_reload_success_timestamp_seconds")
+        except ValueError as error:
+            return f"doesn't say whether it loaded {self.config}: /metrics {error}"
+        if good != 1:
             return f"refuses its configuration, and runs with what it loaded before ({self.config})"
-        written = Path(self.config).stat().st_mtime
-        if _value(said, f"{self.metrics}_last_reload_success_timestamp_seconds") < written <= time.time():
+        if loaded < Path(self.config).stat().st_mtime <= time.time():
             return f"has not loaded {self.config} since it was written"
         return ""
 
 
 def _shown(name: str) -> dict[str, str]:
     argv = ("systemctl", "show", f"--property={','.join(_SHOWN)}", f"{name}.service")
-    done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=_ANSWER_SECONDS, check=True)
+    done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS, check=True)
     return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
 
 
@@ -98,24 +114,63 @@ def unsteady(shown: dict[str, str], now: float) -> str:
     if shown.get("ActiveState") != "active":
         return f"is {state}"
     ran = now - int(shown.get("ActiveEnterTimestampMonotonic") or 0) / 1e6
-    return "" if ran >= STEADY_SECONDS else f"has run for {ran:.1f} s only, {state}"
+    wanted = STEADY_SECONDS if shown.get("NRestarts", "0") == "0" else AGAIN_STEADY_SECONDS
+    return "" if ran >= wanted else f"has run for {ran:.1f} s only, {state}"
 
 
-def _get(at: str, path: str) -> tuple[int, str]:
-    """Status and text. Raises OSError, HTTPException, ValueError."""
-    connection = http.client.HTTPConnection(at, timeout=_ANSWER_SECONDS)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read(_MOST_BYTES).decode("utf-8", "replace")
-    finally:
-        connection.close()
+def other_run(before: dict[str, str], after: dict[str, str]) -> str:
+    """That it is no longer the run that was looked at; empty if it is."""
+    same = all(before.get(key) == after.get(key) for key in ("ActiveState", "NRestarts", "InvocationID"))
+    return "" if same else f"was started again or ended while it was looked at, {after.get('NRestarts', '?')} restarts"
+
+
+def get(at: str, path: str) -> tuple[int, str]:
+    """Status and text, within ANSWER_SECONDS. Raises OSError, ValueError for what is no HTTP.
+
+    HTTP/1.0: then an answer ends with its connection and comes in one piece (RFC 9112, 6.1), so that nothing is left to parse.
+    """
+    host, _, port = at.rpartition(":")
+    end = time.monotonic() + ANSWER_SECONDS
+    answer = bytearray()
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS) as connection:
+        connection.sendall(f"GET {path} HTTP/1.0\r\nHost: {at}\r\n\r\n".encode())
+        while len(answer) < _MOST_BYTES:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
+            connection.settimeout(left)
+            if not (part := connection.recv(1 << 16)):
+                break
+            answer += part
+    status = _STATUS.match(answer)
+    if status is None:
+        raise ValueError(f"{path} answers no HTTP")
+    return int(status[1]), bytes(answer).partition(b"\r\n\r\n")[2].decode("utf-8", "replace")
 
 
 def _value(said: str, metric: str) -> float:
-    """A metric without labels; 0 if there is none."""
-    found = re.search(rf"^{re.escape(metric)} (\S+)$", said, re.MULTILINE)
-    return float(found[1]) if found else 0.0
+    """A metric, whatever its labels. Raises ValueError if there is none, or no number."""
+    found = re.search(rf"^{re.escape(metric)}(?:\{{[^\n]*\}})? (\S+)", said, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"has no {metric}")
+    try:
+        value = float(found[1])
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError(f"has {metric} {found[1][:40]!r}, which is no number")
+    return value
+
+
+def journal(name: str) -> str:
+    """The last lines of a unit's journal, bounded and printable; empty if it can't be read."""
+    argv = ("journalctl", f"--unit={name}.service", f"--lines={_LINES}", "--output=cat", "--no-pager", "--quiet")
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    lines = ("".join(letter if letter.isprintable() else "?" for letter in line) for line in done.stdout.splitlines()[-_LINES:])
+    return "".join(f"\n    {line[:_LINE_CHARACTERS]}" for line in lines)
 
 
 def problems(units: list[Unit], timeout: float) -> dict[str, str]:
@@ -137,7 +192,7 @@ def main() -> None:
     except (OSError, subprocess.SubprocessError) as error:
         module.fail_json(msg=f"the units can't be looked at: {error}")
     if found:
-        told = [f"{name} {problem}: journalctl -u {name} -n 20 on the host says why" for name, problem in found.items()]
+        told = [f"{name} {problem}; its journal ends:{journal(name) or ' (nothing)'}" for name, problem in found.items()]
         module.fail_json(msg="\n".join(told))
     module.exit_json(changed=False)
 

@@ -154,7 +154,7 @@ def test_another_place_of_the_class_is_found_by_its_name() -> None:
     ],
     ids=["env", "calls", "name", "constant", "brackets", "lines"],
 )
-def test_a_generated_file_is_read_in_time(content: bytes) -> None:
+def test_a_generated_file_is_read_to_the_end(content: bytes) -> None:
     tree = tree_of({"sglang/srt/generated.py": content})
     with ends():
         assert len(environment(tree)) <= 3

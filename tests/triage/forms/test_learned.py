@@ -40,7 +40,7 @@ def test_a_host_without_times_is_known_after_its_manager_spoke() -> None:
     ]
 
 
-def test_a_long_line_without_a_header_takes_no_time() -> None:
+def test_a_long_line_without_a_header_comes_to_an_end() -> None:
     lines = ["a" * 1_000_000, "a " * 500_000, "a  | " * 200_000, "\x1b[1m" * 200_000, "1" * 1_000_000, "ä" * 500_000]
     with ends():
         read(*lines)

@@ -170,7 +170,7 @@ def test_a_bar_without_end_is_cut_at_its_returns_and_what_follows_is_kept() -> N
         "-- Logs begin at " + " at" * 300_000,
     ],
 )
-def test_no_line_takes_long(evil: str) -> None:
+def test_every_line_comes_to_an_end(evil: str) -> None:
     with ends():
         read_header(evil)
         read(evil, APRIL_2_US)

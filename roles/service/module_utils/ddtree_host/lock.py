@@ -113,14 +113,47 @@ def take_over(descriptor: int, wanted: dict[str, Any], log: Log) -> bool:
     holder = holder_of(descriptor)
     ours = bool(wanted["token"]) and holder.get("token") == wanted["token"]
     pid = holder.get("holder_pid")
-    if not (ours or wanted.get("break")) or not isinstance(pid, int) or not is_lock_program(pid):
+    if not (ours or wanted.get("break")) or not isinstance(pid, int) or not take_from(descriptor, pid):
         return False
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
-    taken = take(descriptor, ENDING_SECONDS)
-    if taken and not ours:
+    if not ours:
         log.add("lock broken", holder=who_of(holder))
-    return taken
+    return True
+
+
+def take_from(descriptor: int, pid: int) -> bool:
+    """End another lock program; whether we have the lock now. One that stands still (SIGSTOP) hears of SIGKILL alone."""
+    if not is_lock_program(pid):
+        return False
+    with suppress(OSError):
+        process = os.pidfd_open(pid)  # whatever becomes of the number meanwhile
+        try:
+            for number in (signal.SIGTERM, signal.SIGKILL) if is_lock_program(pid) else ():
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(process, number)
+                if take(descriptor, ENDING_SECONDS):
+                    return True
+        finally:
+            os.close(process)
+    return False
+
+
+def lockers(descriptor: int) -> list[int]:
+    """Who holds it, as the kernel says (proc_locks(5)); a file system that numbers its devices otherwise has none there."""
+    about = os.fstat(descriptor)
+    file = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
+    with suppress(OSError), open("/proc/locks", encoding="ascii", errors="replace") as locks:  # noqa: PTH123
+        fields = [line.split() for line in locks]
+        return [int(one[4]) for one in fields if one[1:2] == ["FLOCK"] and one[5:6] == [file] and one[4].isdigit()]
+    return []
+
+
+def refusal(descriptor: int, held: bool) -> dict[str, Any]:
+    """Who has it, or had it since we did; `by` is the process that has it. The file may be of one who is gone, or anything."""
+    last, pids = holder_of(descriptor), [] if held else lockers(descriptor)
+    signed = last.get("holder_pid")
+    pid = signed if signed in pids or not pids else pids[0]
+    by = {"pid": pid, "name": name_of(pid)} if isinstance(pid, int) and not held else None
+    return {"locked": False, "holder": last if pid == signed else {}, "held": not held, "by": by}
 
 
 def who_of(document: dict[str, Any]) -> dict[str, Any]:
@@ -160,10 +193,12 @@ class Log:
         self._path = path
         self._who = who
 
-    def add(self, event: str, **fields: Any) -> None:
-        """One line; a full disk must not keep a host locked."""
+    def add(self, event: str, **fields: Any) -> bool:
+        """One line, and whether it is on disk; a full one must not keep a host locked."""
         with suppress(OSError):
             audit(self._path, {**self._who, "event": event, **fields})
+            return True
+        return False
 
 
 def tell(document: dict[str, Any]) -> None:
@@ -209,8 +244,7 @@ def hold(log: Log, silence: float, path: str, descriptor: int) -> None:
         *lines, pending = (pending[-LONGEST_LINE:] + data).split(b"\n")
         for record in filter(None, map(parse, lines)):
             with suppress(TypeError):  # a key that is no field
-                log.add(**{"event": "ended", **record})
-                tell({"ended": True})
+                tell({"ended": True, "recorded": log.add(**{"event": "ended", **record})})
                 return
 
 
@@ -229,13 +263,15 @@ def main(argument: str) -> int:
     known = last.get("token") == wanted["token"]
     if not held or (wanted.get("again") and not known):
         log.add("locked out", holder=who_of(last))
-        tell({"locked": False, "holder": last, "held": not held})
+        tell(refusal(descriptor, held))
         return LOCKED
     end_at_signal(log)
     sign(descriptor, {**who, "token": wanted["token"]})
     if not known:
         shorten(f"{state}/audit.jsonl")
         log.add("begun")
+    elif wanted.get("again"):
+        log.add("controller back")
     tell({"locked": True})
     hold(log, wanted.get("silence", SILENCE_SECONDS), path, descriptor)
     return 0
