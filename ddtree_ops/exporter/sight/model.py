@@ -15,8 +15,8 @@ class State(StrEnum):
     FAILED = "failed"
     UNANSWERING = "not-answering"  # active, but its health fails and no tokens come
     STALLED = "stalled"
-    LOADING = "loading"
     UNREACHABLE = "unreachable"
+    LOADING = "loading"
     UNKNOWN = "unknown"
     STOPPING = "stopping"
     STOPPED = "stopped"

@@ -21,6 +21,7 @@ class Special(Enum):
 
 UNKNOWN = Special.UNKNOWN
 PARSER = Special.PARSER
+_LONGEST_LITERAL = 400  # what is longer can't be read
 
 
 @dataclass(eq=False)
