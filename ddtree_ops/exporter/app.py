@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
 
 from tornado.ioloop import PeriodicCallback
 
-from ddtree_ops.exporter import memory, signals
+from ddtree_ops.exporter import log, memory, signals
 from ddtree_ops.exporter.exposition import CONTENT_TYPE, Exposition
 from ddtree_ops.exporter.sampler import Sampler
 from ddtree_ops.exporter.web import address as addresses
@@ -69,7 +68,7 @@ def _reread(guard: Guard, more: Callable[[], None]) -> None:
     try:
         more()
     except Exception as error:  # noqa: BLE001 - what was read before stays, whatever is wrong with the new
-        print(f"SIGHUP: {type(error).__name__}: {error}", file=sys.stderr, flush=True)  # noqa: T201
+        log.line(f"SIGHUP: {type(error).__name__}: {error}")
 
 
 def tell_systemd(state: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
+
+from ddtree_ops.exporter import log
 
 
 def tell(error: BaseException) -> None:
@@ -16,7 +17,7 @@ def tell(error: BaseException) -> None:
     number = error.errno if isinstance(error, OSError) else None
     reason = f" ({os.strerror(number)})" if number and number > 0 else ""
     place = f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}" if trace else ""
-    print(f"a handler failed: {type(error).__name__}{reason}{place}", file=sys.stderr, flush=True)  # noqa: T201
+    log.line(f"a handler failed: {type(error).__name__}{reason}{place}")
 
 
 class _Told(logging.Handler):
@@ -29,5 +30,5 @@ class _Told(logging.Handler):
 def quiet_logs() -> None:
     """Of Tornado's and asyncio's logs only errors are told, in the same way: what clients do wrong is no news."""
     for name in ("tornado", "asyncio"):
-        log = logging.getLogger(name)
-        log.handlers, log.propagate = [_Told(logging.ERROR)], False
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [_Told(logging.ERROR)], False

@@ -8,13 +8,13 @@ import hashlib
 import hmac
 import os
 import ssl
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from ddtree_ops.errors import UsageError
+from ddtree_ops.exporter import log
 from ddtree_ops.exporter.web.config import Tls, WebConfig, load
 from ddtree_ops.exporter.web.passwords import checker
 
@@ -132,7 +132,7 @@ def _weaker(new: WebConfig, old: WebConfig) -> str:
 
 
 def _log(text: str) -> None:
-    print(f"--web-config: {text}", file=sys.stderr, flush=True)  # noqa: T201
+    log.line(f"--web-config: {text}")
 
 
 class _Passwords:

@@ -10,7 +10,7 @@ from functools import partial
 
 from ddtree_ops.exporter.web.guard import Guard
 from ddtree_ops.exporter.web.routes import Routes
-from ddtree_ops.exporter.web.threads import Turns
+from ddtree_ops.exporter.web.threads import Calls
 
 MOST_CONNECTIONS = 64
 MOST_STREAMS = 16
@@ -41,10 +41,10 @@ class Site:
     guard: Guard
     names: frozenset[str] = frozenset()
     streams: int = MOST_STREAMS
-    calls: Turns = field(default_factory=lambda: Turns(_MOST_CALLS, MOST_CONNECTIONS))
-    waiting: Turns = field(default_factory=lambda: Turns(_WAITING_AT_ONCE, MOST_WAITING))
-    pieces: Turns = field(default_factory=lambda: Turns(_MOST_PIECES, MOST_STREAMS))
-    _checks: Turns = field(default_factory=lambda: Turns(1, MOST_CHECKS))
+    calls: Calls = field(default_factory=lambda: Calls(_MOST_CALLS, MOST_CONNECTIONS))
+    waiting: Calls = field(default_factory=lambda: Calls(_WAITING_AT_ONCE, MOST_WAITING))
+    pieces: Calls = field(default_factory=lambda: Calls(_MOST_PIECES, MOST_STREAMS))
+    _checks: Calls = field(default_factory=lambda: Calls(1, MOST_CHECKS))
 
     async def allows(self, authorization: str | None) -> bool:
         """Is this an Authorization header of one of the users? Raises TooManyError if too many are being worked out."""

@@ -15,8 +15,8 @@ class TooManyError(Exception):
     """Ask again in a second."""
 
 
-class Turns:
-    """For calls of one kind, from one event loop."""
+class Calls:
+    """So many of one kind at a time, for one event loop."""
 
     def __init__(self, at_once: int, most: int) -> None:
         """`most`: those that are under way, and those that wait for them."""
