@@ -58,8 +58,8 @@ class Workers:
             self._spare.notify()
         elif len(self._threads) < self._most:
             thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)  # only now: `alive` asks each of them
 
     def _run(self) -> None:
         while (act := self._next()) is not None:

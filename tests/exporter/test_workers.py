@@ -59,6 +59,22 @@ def test_so_many_threads_and_no_more() -> None:
     assert threading.active_count() <= before
 
 
+def test_it_is_alive_also_while_a_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers, gate, seen = Workers(2, "test"), threading.Event(), list[bool]()
+    workers.after(0.0, partial(gate.wait, 60))
+    start = threading.Thread.start
+
+    def slow(thread: threading.Thread) -> None:
+        seen.append(workers.alive)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", slow)
+    workers.after(0.0, gate.set)
+    assert gate.wait(60)
+    workers.close(60)
+    assert seen == [True]
+
+
 def test_one_that_raises_ends_no_thread(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         raise ZeroDivisionError

@@ -224,7 +224,7 @@ FILES = ["", "{", DEEP[:60_000], b"\xff\xfe", "\0" * 100, "[1]", '{"token":["t"]
 def test_a_damaged_lock_can_be_taken(tmp_path: Path, content: str | bytes) -> None:
     put(tmp_path / "lock", content)
     done = program(tmp_path)
-    assert (done.returncode, done.stdout) == (0, b'{"locked": true}\n{"ended": true}\n'), done.stderr
+    assert (done.returncode, done.stdout) == (0, b'{"locked": true}\n{"ended": true, "recorded": true}\n'), done.stderr
 
 
 @pytest.mark.processes
