@@ -61,8 +61,12 @@ def test_so_many_threads_and_no_more() -> None:
 
 def test_it_is_alive_also_while_a_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     workers, gate, seen = Workers(2, "test"), threading.Event(), list[bool]()
-    workers.after(0.0, partial(gate.wait, 60))
     start = threading.Thread.start
+
+    def wait() -> None:
+        gate.wait(60)
+
+    workers.after(0.0, wait)
 
     def slow(thread: threading.Thread) -> None:
         seen.append(workers.alive)
