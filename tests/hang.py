@@ -6,12 +6,14 @@ What grows with the square of a long input takes minutes, what hangs takes for e
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 SECONDS = 10.0
 """Of processor time. What is guarded by it usually takes a tenth of a second."""
+WAIT_SECONDS = 60.0
 
 
 @contextmanager
@@ -28,3 +30,11 @@ def ends(within: float = SECONDS) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def until(met: Callable[[], object], what: str = "") -> None:
+    """Wait for what another thread or process brings about. Raises AssertionError after a minute."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not met():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ddtree_ops.report.failure import FailureReport, from_diagnosis
 from ddtree_ops.triage.diagnose import Diagnoser
 from ddtree_ops.triage.entry import JournalEntry
+from ddtree_ops.triage.forms.gathered import gathered
 from ddtree_ops.triage.gate import feed_through
 from ddtree_ops.triage.model import NOTHING_LEFT, Event
 from ddtree_ops.triage.numbers import Facts
 from ddtree_ops.triage.only_unit import Units
-
-_PIECE = 1 << 18
 
 
 def triage_entries(entries: Iterable[JournalEntry], host: str | None = None, unit: str | None = None) -> FailureReport:
@@ -39,24 +38,10 @@ def triage_bytes(
     the unit has none. `now_us`: for times without a year (`read_log`). Raises UsageError where nothing can be read.
     """
     diagnoser, units = Diagnoser(facts, now_us), Units(only_unit) if only_unit else None
-    for _ in feed_through(diagnoser, _gathered(chunks), now_us=now_us, units=units):
+    for _ in feed_through(diagnoser, gathered(chunks), now_us=now_us, units=units):
         pass
     report = from_diagnosis(diagnoser.finish(), host=host, unit=only_unit or unit)
     return report if units is None or units.found else replace(report, events=(_nothing_left(units), *report.events))
-
-
-def _gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in larger pieces: a connection gives a few kilobytes at a time, and each piece has its cost."""
-    parts: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        parts.append(chunk)
-        size += len(chunk)
-        if size >= _PIECE:
-            yield b"".join(parts)
-            parts, size = [], 0
-    if parts:
-        yield b"".join(parts)
 
 
 def _nothing_left(units: Units) -> Event:

@@ -43,7 +43,9 @@ class Connection(paramiko.ServerInterface):
             self._running += 1
             self.most = max(self.most, self._running)
         pipe = subprocess.PIPE
-        with subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, bufsize=0) as program:  # noqa: S602
+        with subprocess.Popen(
+            ("/bin/sh", "-c", command), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, bufsize=0
+        ) as program:
             with suppress(OSError, EOFError):
                 _pass_on(program, channel)
             if channel.closed:

@@ -6,15 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from ddtree_ops.adapters import supervisor
+from tests.hang import until
 
 pytestmark = pytest.mark.processes
 
@@ -36,13 +35,6 @@ def pids(tmp_path: Path) -> Iterator[Path]:
     for pid in file.read_text().split():
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
-
-
-def until(what: str, true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < deadline, what
-        threading.Event().wait(0.02)
 
 
 def alive(pids: Path) -> list[int]:
@@ -73,7 +65,7 @@ def test_a_missing_program_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_everything(tmp_path: Path, pids: Path, number: signal.Signals) -> None:
     with subprocess.Popen(supervised(tmp_path, "sh", "-c", NESTED.format(pids=pids))) as process:
-        until("all have started", lambda: len(alive(pids)) == 3)
+        until(lambda: len(alive(pids)) == 3, "all have started")
         assert (tmp_path / "pid").read_text() == str(process.pid)
         process.send_signal(number)
         assert process.wait(SECONDS) == 128 + number
@@ -90,17 +82,17 @@ def test_a_killed_parent_ends_everything_and_its_folder_goes(tmp_path: Path, pid
         f"'sh', '-c', {program!r}])"
     )
     with subprocess.Popen((sys.executable, "-c", parent)) as process:
-        until("all have started", lambda: len(alive(pids)) == 3)
+        until(lambda: len(alive(pids)) == 3, "all have started")
         process.kill()
-    until("all have ended", lambda: not alive(pids) and not private.exists())
+    until(lambda: not alive(pids) and not private.exists(), "all have ended")
 
 
 def test_a_killed_supervisor_takes_the_program_with_it(tmp_path: Path) -> None:
     file = tmp_path / "program"
     with subprocess.Popen(supervised(tmp_path, "sh", "-c", f"echo $$ >{file}; exec sleep 300")) as process:
-        until("it has started", lambda: file.exists() and file.read_text().strip())
+        until(lambda: file.exists() and file.read_text().strip(), "it has started")
         process.kill()
-    until("it has ended", lambda: not running(int(file.read_text())))
+    until(lambda: not running(int(file.read_text())), "it has ended")
 
 
 def test_a_parent_that_died_before_it_was_watched(tmp_path: Path) -> None:

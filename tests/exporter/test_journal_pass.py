@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ddtree_ops.exporter.journal import source as journal_source
 from ddtree_ops.exporter.journal.one_pass import SETTLE_SECONDS, Pass
+from ddtree_ops.triage.forms import gathered
 from tests.exporter.journal_story import UNIT, KilledError, StoryShell, long_story
 
 STORY = long_story()
@@ -59,7 +59,7 @@ def test_any_split_into_passes_counts_the_same(seed: int, whole: dict[str, Any],
 def test_killed_passes_count_nothing_twice(
     seed: int, whole: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_source, "PIECE", 1)  # each entry is judged when it has come
+    monkeypatch.setattr(gathered, "PIECE_BYTES", 1)  # each entry is judged when it has come
     rolled = random.Random(seed)  # noqa: S311
     ticks = iter(range(0, 10**9, rolled.choice((1, 10))))  # seconds: the state is written every five of them
     for _ in range(4):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ddtree_ops.exporter.web.messages import Request, Response, text
 from ddtree_ops.exporter.web.routes import Route, Routes
 from ddtree_ops.exporter.web.site import MOST_STREAMS, own_names
 from tests.exporter.running_server import running
+from tests.hang import until
 
 BIG = b"# a line of an exposition\n" * 200
 
@@ -221,13 +222,6 @@ def test_a_handler_that_waits_does_not_hold_up_the_end() -> None:
                 process.kill()
             assert client.recv(10) == b""
             assert process.stderr.read() == ""
-
-
-def until(question: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not question():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_streams_leave_places_to_scrapes_and_end_with_their_clients(port: int) -> None:

@@ -13,7 +13,8 @@ import pytest
 from ddtree_ops.exporter.web import server
 from ddtree_ops.exporter.web.address import Address
 from ddtree_ops.exporter.web.site import MOST_CONNECTIONS, MOST_STREAMS, MOST_WAITING
-from tests.exporter.test_web import SLOW, STREAM, STUCK, ask, get, served, until
+from tests.exporter.test_web import SLOW, STREAM, STUCK, ask, get, served
+from tests.hang import until
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -22,15 +21,9 @@ from ddtree_ops.fleet.inventory import Host
 from tests.exporter.lines import LIST, Line, shell
 from tests.exporter.shells import Silent
 from tests.exporter.test_probe import host_at
+from tests.hang import until
 
 NAMES = ("unit", "boots", "server", "health", "releases", "drift", "deploys", "gpus")
-
-
-def until(met: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_what_is_due_is_done_in_its_order() -> None:

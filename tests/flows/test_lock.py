@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from ddtree_ops.flows.lock import HostLock, held
 from ddtree_ops.flows.mistake import Mistake
 from ddtree_ops.ports import Completed, Operator, Stream
 from tests.flows.lock_model import HOLDER, LockModel
+from tests.hang import until
 
 pytestmark = pytest.mark.processes
 
@@ -83,15 +84,6 @@ class ModelHost:
         stream = self.model.stream(argv[-1])
         yield stream
         stream.close()
-
-
-def until(holds: Callable[[], object]) -> None:
-    waiting = threading.Event()
-    for _ in range(int(SECONDS / 0.02)):
-        if holds():
-            return
-        waiting.wait(0.02)
-    raise AssertionError("it never came to hold")
 
 
 def refused(held_lock: HostLock) -> DdtreeOpsError:

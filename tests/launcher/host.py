@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.launcher.conftest import SOURCE
 from tests.launcher.journal import JOURNALCTL, Journal
+from tests.ports import free_port
 
 STAND_IN = Path(__file__).parent / "stand_in"
 API_KEY = "k3y-with-'quote"
@@ -24,14 +25,6 @@ MAIN = (
     "import sys; from sglang_ddtree.launcher import main; from sglang_ddtree.pace import Pace; "
     "sys.exit(main(pace=Pace(look_every_s=0.1, crash_grace_s=0.4, settle_s=0.3, drain_margin_s=0.5, probe_pause_s=0.05)))"
 )
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def server_json(port: int, **changes: Any) -> dict[str, Any]:

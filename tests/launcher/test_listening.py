@@ -16,7 +16,8 @@ import pytest
 
 from sglang_ddtree.exit_codes import ExitCode
 from sglang_ddtree.listening import PortUnusable, check_free, is_foreign
-from tests.launcher.host import free_port, launch
+from tests.launcher.host import launch
+from tests.ports import free_port
 
 ANSWER = json.dumps({"text": " Paris.", "meta_info": {"finish_reason": {"type": "length"}}})
 FOREIGN = f"""

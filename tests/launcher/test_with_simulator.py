@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sglang_ddtree.exit_codes import ExitCode
-from tests.launcher.host import Launched, free_port, launch
+from tests.launcher.host import Launched, launch
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
 import subprocess
 import threading
 import time
@@ -20,22 +19,13 @@ from ddtree_ops.exporter.discovery.routes import routes
 from ddtree_ops.exporter.discovery.targets import Discovery
 from ddtree_ops.exporter.web.messages import Request
 from ddtree_ops.exporter.web.routes import Routes
+from tests.ports import free_port
 
 RECORDED = Path(__file__).parent / "data" / "sglang.metrics.txt"
 #: No answer within this is none. Prometheus takes up targets every five seconds, whatever is configured.
 HANGS = 120.0
 USER, PASSWORD = "prometheus", "of the exporter"
 _OWN = b'# TYPE ddtree_ops_server_ready gauge\nddtree_ops_server_ready{port="30000"} 1\n'
-
-
-def free_port() -> int:
-    """A port of the range that a spec may name, free a moment ago."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        if port <= 55535:
-            return port
 
 
 class Played(ThreadingHTTPServer):

@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from tests.monitoring.promtool import PROJECT, program, rules, run
-from tests.monitoring.scraped import HANGS, free_port
+from tests.monitoring.scraped import HANGS
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
 

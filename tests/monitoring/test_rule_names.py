@@ -17,7 +17,8 @@ import yaml
 from ddtree_ops.exporter.catalogue import METRICS
 from ddtree_ops.exporter.metric import Type
 from tests.monitoring.promtool import HOME, PROJECT, metrics, program, rules
-from tests.monitoring.scraped import HANGS, RECORDED, free_port
+from tests.monitoring.scraped import HANGS, RECORDED
+from tests.ports import free_port
 
 OUTSIDE = ("node_", "probe_", "prometheus_")
 

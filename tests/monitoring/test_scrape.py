@@ -14,7 +14,8 @@ import yaml
 from ddtree_ops.exporter.discovery.file_sd import write_targets
 from ddtree_ops.exporter.discovery.targets import Discovery
 from tests.monitoring.scrape_config import render
-from tests.monitoring.scraped import PASSWORD, RECORDED, Played, Prometheus, free_port, played, prometheus
+from tests.monitoring.scraped import PASSWORD, RECORDED, Played, Prometheus, played, prometheus
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
 

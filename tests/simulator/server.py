@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.ports import free_port
 
 SOURCE = Path(__file__).resolve().parents[2] / "lab" / "simulator" / "src"
 READY = "The server is fired up and ready to roll!"
@@ -101,14 +102,6 @@ class Server:
                 if int(fields[1]) == self.process.pid:
                     found[int(entry.name)] = (entry / "cmdline").read_text().rstrip("\0")
         return found
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextlib.contextmanager

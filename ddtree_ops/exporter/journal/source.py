@@ -9,9 +9,8 @@ from ddtree_ops.exporter.journal.state import Place
 from ddtree_ops.ports import Shell
 from ddtree_ops.triage.entry import JournalEntry
 from ddtree_ops.triage.forms.export_stream import sift_export
+from ddtree_ops.triage.forms.gathered import gathered
 from ddtree_ops.triage.forms.sieve import Item, Sieve
-
-PIECE = 1 << 18
 
 
 def read_on(
@@ -47,17 +46,4 @@ def read_on(
 def _items(shell: Shell, argv: tuple[str, ...], sieve: Sieve | None) -> Iterator[Item]:
     """The first record of a stream is never left out by a sieve, so its cursor is seen."""
     with shell.stream(argv) as stream:
-        yield from sift_export(_gathered(stream.chunks()), sieve)
-
-
-def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes in larger pieces: each piece has its cost."""
-    parts: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        parts.append(chunk)
-        size += len(chunk)
-        if size >= PIECE:
-            yield b"".join(parts)
-            parts, size = [], 0
-    yield b"".join(parts)
+        yield from sift_export(gathered(stream.chunks()), sieve)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.monitoring.data.openmetrics import write
+from tests.ports import free_port
 
 START_SECONDS = 120.0
 """Until it hangs; it takes a second."""
@@ -78,7 +78,7 @@ def filled_store(folder: Path) -> Iterator[Store]:
     exposition.unlink()
     config = folder / "prometheus.yml"
     config.write_text("scrape_configs: []\n")
-    port = _free_port()
+    port = free_port()
     command = (
         _binary("prometheus"),
         f"--config.file={config}",
@@ -117,12 +117,6 @@ def _binary(name: str) -> str:
     found = shutil.which(name)
     assert found, f"{name} is not installed: Debian's package prometheus has it"
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _point(pair: list[Any]) -> tuple[float, float]:
